@@ -61,7 +61,7 @@ const sizes: readonly Size[] = [
       ...{ send_feed_quotes: 4.8, get_balance: 4.6, get_account_metrics: 2.9, list_margin_watch: 3.4 },
       ...{ list_accounts: 3.2, list_transactions: 4, list_account_transactions: 4.4, list_client_transactions: 4.5 },
       ...{ list_trades: 4.2, list_positions: 4, list_conversion_rates: 3, summarize_transactions: 3.9 },
-      ...{ list_approval_queue: undefined, report_money: undefined },
+      ...{ list_approval_queue: undefined, report_money: undefined, report_usage: undefined },
       list_approval_queue: undefined,
     },
   },

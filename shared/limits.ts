@@ -195,6 +195,28 @@ export const limits = {
     /** Entries of one report: about 350 bytes each, so 1,000 units that are strongly consistent. */
     max_entries: 10_000,
   },
+  usage: {
+    /** What one reading of the log counts, and what is replaced as a whole. */
+    hour_ms: 3_600_000,
+    /** An hour is read for the last time so long after its end: Lambda sends a line within seconds. */
+    settled_after_ms: 3_600_000,
+    /** Thirteen months: a month is compared with that of a year before. */
+    kept_seconds: 400 * 24 * 3600,
+    /** Items of callers that are written at the same time. */
+    callers_at_once: 8,
+    /** Brokerages whose events are counted at the same time. */
+    tenants_at_once: 4,
+    /** Events that one read takes: about 200 KB. */
+    events_per_read: 500,
+    /** Days and actors that one transaction of at most 100 items adds to, with the cursor. */
+    days_per_transaction: 90,
+    /** Time that the last page of a log, or the last transaction, may take. */
+    reserve_ms: 20_000,
+    /** Days of one report. */
+    max_days: 31,
+    /** Rows of one report, about 300 bytes each: a quarter of what Lambda answers. */
+    max_rows: 5000,
+  },
   transfers: {
     /** A firm quote is void after this time: prices move, and it is a free option as long as it stands. */
     quote_seconds: 30,

@@ -15,9 +15,9 @@ export interface Replacement {
 /** Every client that a function may bundle. */
 export const anyClient = /node_modules\/@aws-sdk\/client-/;
 const documents = /node_modules\/@aws-sdk\/lib-dynamodb\//;
+const jsonClientNames = "api-gateway|cloudwatch-logs|cognito-identity-provider|dynamodb|secrets-manager|sqs";
 /** Clients of services that speak JSON, which `json-client.ts` stands in for. */
-export const jsonClients =
-  /node_modules\/@aws-sdk\/(client-(?:api-gateway|cognito-identity-provider|dynamodb|secrets-manager|sqs))\//;
+export const jsonClients = new RegExp(`node_modules/@aws-sdk/(client-(?:${jsonClientNames}))/`);
 
 const smithy = "/@smithy/core/dist-es/submodules";
 const library = "/@aws-sdk/lib-dynamodb/dist-es";
@@ -63,6 +63,15 @@ export const withoutSideEffects = ["@aws-sdk/lib-dynamodb", "@middy/core"];
 /** Each service of `json-client.ts` by the package of its client; the comparison with the published client holds. */
 export const jsonServices: Readonly<Record<string, object>> = {
   "client-api-gateway": { id: "API Gateway", host: "apigateway", query: false, attempts: 3, delay_ms: 50 },
+  "client-cloudwatch-logs": {
+    id: "CloudWatch Logs",
+    host: "logs",
+    target: "Logs_20140328",
+    json: "1.1",
+    query: false,
+    attempts: 3,
+    delay_ms: 50,
+  },
   "client-cognito-identity-provider": {
     id: "Cognito Identity Provider",
     host: "cognito-idp",
@@ -108,6 +117,7 @@ export const jsonServices: Readonly<Record<string, object>> = {
 export const writtenFor: Readonly<Record<string, string>> = {
   "@smithy/core": "3.41.0",
   "@aws-sdk/client-api-gateway": "3.1142.0",
+  "@aws-sdk/client-cloudwatch-logs": "3.1162.0",
   "@aws-sdk/client-cognito-identity-provider": "3.1162.0",
   "@aws-sdk/client-dynamodb": "3.1162.0",
   "@aws-sdk/core": "3.981.0",

@@ -26,6 +26,7 @@ import {
   sealKeys,
   symbolKeys,
   tenantKeys,
+  usageKeys,
   withinTenants,
 } from "../constructs/key-patterns.ts";
 import { type BackgroundRow, everyMinute } from "./row.ts";
@@ -298,6 +299,22 @@ export const backgroundRows: readonly BackgroundRow[] = [
       }),
       allow("WriteDays", ["s3:PutObject"], [auditBucket.objects]),
       allow("CompareDays", ["s3:GetObject"], [auditBucket.objects]),
+    ],
+  },
+  /** Counts what callers used. Of a brokerage it reads the events alone, and it writes nothing but the counts. */
+  {
+    id: "collect-usage",
+    file: "usage/collect",
+    description: "Counts the requests of callers from their log, and their events",
+    trigger: { schedule: { expression: "rate(1 hour)", input: { action: "collect" } } },
+    timeoutSeconds: 900,
+    environment: ({ requestLog }) => ({ REQUEST_LOG_GROUP: requestLog.name }),
+    statements: ({ table, requestLog }) => [
+      ...tableStatements(["query", "read", "put", "update"], {
+        tableArn: table,
+        keysOf: (grant) => usageKeys[grant],
+      }),
+      allow("ReadRequests", ["logs:FilterLogEvents"], [requestLog.arn]),
     ],
   },
   /** Finds what no message wakes any more, and ends orders. */

@@ -37,6 +37,9 @@ import {
   trades,
   transactions,
   uniques,
+  usageCursors,
+  usageDays,
+  usageProgress,
   usedTokens,
   webhookCounts,
   webhookHealths,
@@ -133,6 +136,16 @@ export const sealKeys = {
   read: [ownSeal, sequences.key(tenant).pk],
   put: [ownSeal, outboxes.keyOf({ tenant_id: tenant, root_id: "aus_*", id: "" }).pk],
   update: [ownSeal],
+} as const;
+
+const usageCursor = usageCursors.key(tenant).pk;
+const usageProgressKey = usageProgress.keyOf().pk;
+/** What each right of the function that counts usage reaches. */
+export const usageKeys = {
+  query: [...clientIdKeys, wholeKind(events.partition(tenant, 0))],
+  read: [usageProgressKey, usageCursor, sequences.key(tenant).pk],
+  put: [usageProgressKey],
+  update: [usageProgressKey, usageCursor, usageDays.partition(tenant)],
 } as const;
 
 const [controlAccount = ""] = contras.partitions("*", "clearing", "", "");

@@ -10,7 +10,7 @@ import {
   SystemLogLevel,
   Tracing,
 } from "aws-cdk-lib/aws-lambda";
-import { LogGroup } from "aws-cdk-lib/aws-logs";
+import { type ILogGroup, LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { limits } from "../../shared/limits.ts";
 import { memoryOf } from "../function-memory.ts";
@@ -30,12 +30,14 @@ export interface ServiceFunctionProps {
   /** What the function may do in addition to writing its log and its traces. */
   readonly statements: readonly PolicyStatement[];
   readonly timeoutSeconds?: number;
+  /** Log group that it writes to together with others; one of its own without it. */
+  readonly logGroup?: ILogGroup;
   /** Invocations at the same time that are kept for it, and the most that it gets. */
   readonly reservedConcurrency?: number;
 }
 
 /**
- * The one place where a function is made: its role with exactly the statements given, its log group with the stage's
+ * The one place where a function is made: its role with exactly the statements given, a log group with the stage's
  * retention, and its settings. The policy is part of the role, so a function never runs before it may.
  */
 export class ServiceFunction extends Construct {
@@ -46,11 +48,7 @@ export class ServiceFunction extends Construct {
     super(scope, id);
     const { config } = props;
     const name = functionName(config.stage, props.id);
-    const logGroup = new LogGroup(this, "Logs", {
-      // Its name is generated: a log that outlives its route must not stand in the way when the route comes back.
-      retention: config.logRetention,
-      removalPolicy: config.logAndSecretRemovalPolicy,
-    });
+    const logGroup = props.logGroup ?? functionLogs(this, "Logs", config);
     const logging = allow("Log", ["logs:CreateLogStream", "logs:PutLogEvents"], [logGroup.logGroupArn]);
     const granted = config.leadingKeys ? props.statements : withoutLeadingKeys(props.statements);
     const tracing = allow("Trace", ["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"]);
@@ -81,4 +79,13 @@ export class ServiceFunction extends Construct {
       environment: { ...props.environment },
     });
   }
+}
+
+/** A log group with the stage's retention. */
+export function functionLogs(scope: Construct, id: string, config: StageConfig): LogGroup {
+  return new LogGroup(scope, id, {
+    // Its name is generated: a log that outlives its function must not stand in the way when the function comes back.
+    retention: config.logRetention,
+    removalPolicy: config.logAndSecretRemovalPolicy,
+  });
 }

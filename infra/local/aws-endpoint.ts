@@ -10,6 +10,7 @@ import { FunctionCrash, FunctionTimeout } from "./functions/environment.ts";
 import type { FunctionDefinition, Functions } from "./functions/functions.ts";
 import type { ApiKeys } from "./gateway/api-keys.ts";
 import type { Access, Permissions } from "./iam/permissions.ts";
+import type { RequestLogs } from "./logs/request-logs.ts";
 import type { PoolAdmin } from "./pool/admin.ts";
 import type { Queues } from "./queues/queues.ts";
 import { type Secrets, secretOperations } from "./secrets/secrets.ts";
@@ -26,6 +27,8 @@ export interface AwsCall {
   /** Number of the call in the function's request, from 0. */
   readonly index: number;
   readonly body: unknown;
+  /** What the service answered, after the call. */
+  readonly answer?: string;
   /** Kills the function's process, as a crash would. */
   kill(): void;
 }
@@ -43,6 +46,7 @@ export interface AwsEndpointOptions extends Placement {
   readonly apiKeys: ApiKeys;
   readonly queues: Queues;
   readonly buckets: Buckets;
+  readonly logs: RequestLogs;
   /** Control plane of the user pool, where the template has one. */
   readonly pool: PoolAdmin | undefined;
   /** Given late, since functions need the endpoint's address. */
@@ -130,7 +134,7 @@ export class AwsEndpoint {
     const reply = await plan.do();
     // S3 refuses those who may not list a bucket what is not in it, so that they learn nothing.
     if (reply.status === 404 && plan.mayKnow) await this.check(caller.definition, plan, [plan.mayKnow]);
-    await this.tell("after", caller, plan);
+    await this.tell("after", caller, plan, reply);
     return reply;
   }
 
@@ -157,16 +161,18 @@ export class AwsEndpoint {
   }
 
   /** Lets a test look on, which may kill the caller: a dead function makes no call. */
-  private async tell(phase: AwsCall["phase"], caller: Caller, { service, action, body }: Plan): Promise<void> {
+  private async tell(phase: AwsCall["phase"], caller: Caller, plan: Plan, reply?: Reply): Promise<void> {
     const { onCall } = this.options;
     if (onCall === undefined) return;
     const { definition, index } = caller;
+    const { service, action, body } = plan;
+    const answer = reply === undefined ? {} : { answer: reply.body.toString() };
     let killed = false;
     const kill = (): void => {
       killed = true;
       caller.kill();
     };
-    await onCall({ phase, functionName: definition.name, service, action, index, body, kill });
+    await onCall({ phase, functionName: definition.name, service, action, index, body, ...answer, kill });
     if (killed) throw new AwsError(500, "InternalServerError", "The function was killed.");
   }
 
@@ -177,6 +183,7 @@ export class AwsEndpoint {
     if (prefix.startsWith("DynamoDB_")) return this.dynamodbPlan(operation, incoming);
     if (prefix === "secretsmanager") return this.secretsPlan(operation, incoming);
     if (prefix === "AmazonSQS") return this.queuePlan(operation, incoming);
+    if (prefix === "Logs_20140328") return logsPlan(this.options.logs, operation, incoming);
     const { pool } = this.options;
     if (prefix === "AWSCognitoIdentityProviderService" && pool !== undefined)
       return poolPlan(pool, operation, incoming);
@@ -289,6 +296,20 @@ function poolPlan(pool: PoolAdmin, operation: string, { body }: Incoming): Plan 
     access: [{ action: `cognito-idp:${operation}`, resource }],
     body,
     do: () => ({ status: 200, body: JSON.stringify(pool.call(operation, values)) }),
+  };
+}
+
+function logsPlan(logs: RequestLogs, operation: string, { body }: Incoming): Plan {
+  if (operation !== "FilterLogEvents") {
+    throw new AwsError(501, "NotImplemented", `The local runner does not know logs:${operation}.`);
+  }
+  const values = isRecord(body) ? body : {};
+  return {
+    service: "logs",
+    action: operation,
+    access: [{ action: `logs:${operation}`, resource: logs.arnOf(values["logGroupName"]) }],
+    body,
+    do: () => ({ status: 200, body: JSON.stringify(logs.filter(values)) }),
   };
 }
 

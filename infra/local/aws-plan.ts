@@ -1,7 +1,7 @@
 import type { Access } from "./iam/permissions.ts";
 
 /** Services that functions may call here. */
-export type Service = "dynamodb" | "sqs" | "secretsmanager" | "apigateway" | "lambda" | "cognito-idp" | "s3";
+export type Service = "dynamodb" | "sqs" | "secretsmanager" | "apigateway" | "lambda" | "cognito-idp" | "s3" | "logs";
 
 /** A call that was understood: what it needs, and how to do it. */
 export interface Plan {

@@ -19,6 +19,7 @@ import { startGateway } from "./gateway/index.ts";
 import { checkInvokers } from "./gateway/invokers.ts";
 import { Guard } from "./guard.ts";
 import { type Grant, Permissions, type UnusedGrant } from "./iam/permissions.ts";
+import { RequestLogs } from "./logs/request-logs.ts";
 import { UserPool } from "./pool/index.ts";
 import { type QueueCounts, Queues } from "./queues/queues.ts";
 import { Secrets } from "./secrets/secrets.ts";
@@ -228,6 +229,7 @@ class RunningCloud implements Cloud {
       pool: this.pool?.admin,
       queues: this.queues,
       buckets: this.buckets,
+      logs: new RequestLogs(this.assembly.resources, this.definitions, this.logs),
       functions: () => this.runner,
       onCall: this.options.onCall,
       onDenied: this.options.onDenied,

@@ -1,3 +1,4 @@
+import type { ILogGroup } from "aws-cdk-lib/aws-logs";
 import type { IBucket } from "aws-cdk-lib/aws-s3";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
@@ -26,6 +27,8 @@ export interface BackgroundFunctionsProps {
   readonly pool: OperatorPool;
   /** Receives the audit's sealed days. */
   readonly auditBucket: IBucket;
+  /** The log of the functions behind routes. */
+  readonly requestLogs: ILogGroup;
   readonly queues: {
     readonly deliveries: WebhookLadder;
     readonly evaluations: MarginQueue;
@@ -123,14 +126,15 @@ export class BackgroundFunctions {
   }
 
   private context(usagePlanId: string): BackgroundContext {
-    const { config, tables, auditBucket: bucket } = this.props;
+    const { config, tables, auditBucket: bucket, requestLogs } = this.props;
     const { main, volatile, keys } = tables;
     const auditBucket = { name: bucket.bucketName, objects: bucket.arnForObjects("*") };
     const { stage, publishing, deliveries } = config;
     const { streamShards } = publishing;
     const deliverers = deliveries.firstConcurrency;
     const arns = { table: main.tableArn, volatile: volatile.tableArn, keys: keys.tableArn };
-    return { stage, ...arns, auditBucket, usagePlanId, streamShards, deliverers };
+    const requestLog = { name: requestLogs.logGroupName, arn: requestLogs.logGroupArn };
+    return { stage, ...arns, auditBucket, requestLog, usagePlanId, streamShards, deliverers };
   }
 
   private triggerStatements({ trigger }: BackgroundRow) {

@@ -1,5 +1,6 @@
 import { NestedStack } from "aws-cdk-lib";
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { ILogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import type { Route } from "../../shared/routes/route.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
@@ -17,6 +18,8 @@ export interface FunctionProps {
   readonly reservedConcurrency?: number;
   /** Nested stack, when not the folder's. */
   readonly nestedStack?: string;
+  /** Log group, when not one of its own. */
+  readonly logGroup?: ILogGroup;
 }
 
 /** What all functions share. */
@@ -28,7 +31,7 @@ export interface FunctionStacksProps {
 }
 
 /**
- * The functions in nested stacks by folder: one stack holds 500 resources, and a function is three of them.
+ * The functions in nested stacks by folder: one stack holds 500 resources, and a function is two or three of them.
  */
 export class FunctionStacks {
   private readonly scope: Construct;
@@ -53,6 +56,7 @@ export class FunctionStacks {
       statements: props.statements,
       environment: { ...environment, ...props.environment },
       ...(props.timeoutSeconds !== undefined && { timeoutSeconds: props.timeoutSeconds }),
+      ...(props.logGroup !== undefined && { logGroup: props.logGroup }),
       ...(props.reservedConcurrency !== undefined && { reservedConcurrency: props.reservedConcurrency }),
     });
   }

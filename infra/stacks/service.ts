@@ -1,6 +1,7 @@
 import { CfnOutput, Names, Stack } from "aws-cdk-lib";
 import type { UsagePlan } from "aws-cdk-lib/aws-apigateway";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
+import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import { limits } from "../../shared/limits.ts";
 import type { Route } from "../../shared/routes/route.ts";
@@ -13,7 +14,7 @@ import { Budget, tagCosts } from "../constructs/cost.ts";
 import { isKeyGrant, routeStatements } from "../constructs/grants.ts";
 import { MarginQueue } from "../constructs/margin-queue.ts";
 import { OperatorPool, poolOrigins } from "../constructs/operator-pool.ts";
-import type { ServiceFunction } from "../constructs/service-function.ts";
+import { functionLogs, type ServiceFunction } from "../constructs/service-function.ts";
 import { originSecret, ServiceSecrets } from "../constructs/service-secrets.ts";
 import { Tables } from "../constructs/table.ts";
 import { WebhookLadder } from "../constructs/webhook-ladder.ts";
@@ -48,6 +49,8 @@ export class ServiceStack extends Stack {
   private readonly marginQueue: MarginQueue;
   private readonly eventQueues: Readonly<Record<EventQueue, WorkQueue>>;
   private readonly functions: FunctionStacks;
+  /** What the functions behind routes write: usage is counted from it, which one group makes one reading. */
+  private readonly requestLogs: LogGroup;
 
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
     const { config, routes, background: rows } = props;
@@ -71,10 +74,11 @@ export class ServiceStack extends Stack {
       bundles: props.bundles,
       environment: this.environmentOf(api.baseUrl),
     });
+    this.requestLogs = functionLogs(this, "RequestLogs", config);
     const handlers = new Map(routes.map((route) => [route.id, this.addRouteFunction(route)]));
     const bucket = auditBucket(this, "Audit", config);
     const background = new BackgroundFunctions(this, {
-      ...{ config, rows, auditBucket: bucket },
+      ...{ config, rows, auditBucket: bucket, requestLogs: this.requestLogs },
       tables: this.tables,
       secrets: this.secrets,
       pool: this.pool,
@@ -130,6 +134,7 @@ export class ServiceStack extends Stack {
       file: route.file,
       id: route.id,
       description: describeRoute(route),
+      logGroup: this.requestLogs,
       statements: [
         ...routeStatements(route, arns),
         ...this.ladder.sendStatements(queues),

@@ -1,6 +1,7 @@
 import type { APIGatewayProxyResult } from "aws-lambda";
 import type { Refusal } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
+import { spentUnits } from "../runtime/budget.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { isUnavailable } from "../runtime/unavailable.ts";
@@ -73,6 +74,22 @@ function problem(
 }
 
 /**
+ * What a request took, and whose it was; `GET /usage` adds it up (ADR 0064). A request without a caller is of no
+ * brokerage.
+ */
+function usageOf({ row, caller, lambda }: Exchange): Readonly<Record<string, unknown>> {
+  if (caller === undefined) return {};
+  return {
+    tenant_id: caller.tenant_id,
+    actor_id: caller.actor.id,
+    method: row.method,
+    route_group: row.path.split("/")[1],
+    memory_mb: Number(lambda.memoryLimitInMB),
+    ...spentUnits(),
+  };
+}
+
+/**
  * The reply of the function: the answer with the common headers. Writes the log line of the request.
  */
 export async function finish(exchange: Exchange, answer: Answer): Promise<APIGatewayProxyResult> {
@@ -83,7 +100,7 @@ export async function finish(exchange: Exchange, answer: Answer): Promise<APIGat
     status: answer.status,
     duration_ms: nowMs() - exchange.started_ms,
     request_id: exchange.request_id,
-    actor_id: exchange.caller?.actor.id,
+    ...usageOf(exchange),
     ...(echoed === undefined ? {} : { correlation_id: echoed }),
     ...(answer.replayed ? { replayed: true } : {}),
   });

@@ -26,6 +26,7 @@ import * as approvalQueue from "../schema/people/approval-queue.ts";
 import * as operator from "../schema/people/operator.ts";
 import * as position from "../schema/position.ts";
 import * as quote from "../schema/quote.ts";
+import * as usage from "../schema/reports/usage.ts";
 import * as reset from "../schema/reset.ts";
 import * as sandbox from "../schema/sandbox.ts";
 import * as service from "../schema/service.ts";
@@ -69,6 +70,7 @@ const modules: readonly object[] = [
   symbol,
   trade,
   transaction,
+  usage,
   webhook,
 ];
 

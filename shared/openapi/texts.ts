@@ -38,7 +38,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Drift: "Comparison with trading platforms: snapshots of their accounts, and the differences that were found.",
   Events: "Events of the brokerage, numbered in order. Read them here or receive them by webhook.",
   Audit: "What applications and operators asked for: entries that are linked by hashes, so that a change is found.",
-  Reports: "Sums over the money of the brokerage.",
+  Reports: "Sums over the money of the brokerage, and what it used of the service.",
   Webhooks: "Webhook endpoints, and every attempt to deliver an event.",
   Sandbox: "Operations of the sandbox only: control the market and simulate external providers.",
   Service: "The calling application, the policies of the brokerage and the service itself.",
@@ -48,6 +48,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
 const componentTexts: Readonly<Record<string, string>> = {
   ApprovalRule: "Which transactions need approval, and by whom.",
   MoneyReport: "Deposits and withdrawals by the day on which they were settled.",
+  Usage: "Requests, events and deliveries by day and caller, with the cost of the requests at list prices.",
   ProposedApprovalRules: "Approval rules that a second owner must accept.",
   ProposedFourEyes: "A change of `four_eyes` that a second owner must accept.",
   ProposedOperatorChange: "A change of an owner that a second owner must accept.",

@@ -1,4 +1,5 @@
 import { MoneyReport, ReportMoneyQuery } from "../schema/internal-money/report.ts";
+import { Usage, UsageQuery } from "../schema/reports/usage.ts";
 import { route } from "./route.ts";
 
 /** `GET /reports/money` */
@@ -19,5 +20,24 @@ export const reportMoney = route({
   reply: MoneyReport,
 });
 
+/** `GET /usage` */
+export const reportUsage = route({
+  id: "report_usage",
+  method: "GET",
+  path: "/usage",
+  tag: "Reports",
+  summary: "Get usage and its cost by day",
+  description:
+    "What the applications and operators of the brokerage used: requests by route group with the units of the " +
+    "database, the time of functions and the cost at list prices, and events with their deliveries. It is counted " +
+    "every hour; an hour is complete two hours after its end. Requests without a token are of no brokerage, and what " +
+    "events cost behind a request is not part of its cost. It covers up to 31 days with up to 5,000 rows together.",
+  file: "usage/report",
+  scope: "reports:read",
+  grants: ["query"],
+  query: UsageQuery,
+  reply: Usage,
+});
+
 /** Rows of the reports. */
-export const reportRoutes = [reportMoney] as const;
+export const reportRoutes = [reportMoney, reportUsage] as const;

@@ -95,6 +95,14 @@ export const env = {
   get auditBucketName(): string {
     return required("AUDIT_BUCKET_NAME");
   },
+  /** Log group of the functions behind routes; only the function that counts usage has it. */
+  get requestLogGroup(): string {
+    return required("REQUEST_LOG_GROUP");
+  },
+  /** Region that the function runs in; undefined outside of Lambda. */
+  get region(): string | undefined {
+    return process.env["AWS_REGION"];
+  },
   /** How long the router waits after it has sent, in milliseconds. */
   get routerPauseMs(): number {
     return Number(required("ROUTER_PAUSE_MS"));

@@ -5,6 +5,7 @@ import { bounded } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { failureCounters, rateCounters } from "./entities.ts";
+import { metered } from "./metered.ts";
 import { readRawItem, table } from "./table.ts";
 
 /** A window of one second that requests of a kind are counted in. */
@@ -56,8 +57,11 @@ export interface WindowState {
 // One try: a request does not wait for a counter that fails. Only where a connection that was reused turns out to be
 // closed the handler sends once more, so a count may be one too high and is never too low (ADR 0032). It uses the
 // connections of the other client, so that whichever made one first made it for both.
-const counterTable = bounded(
-  DynamoDBDocumentClient.from(new DynamoDBClient({ maxAttempts: 1, requestHandler: table.config.requestHandler })),
+const counterTable = metered(
+  bounded(
+    DynamoDBDocumentClient.from(new DynamoDBClient({ maxAttempts: 1, requestHandler: table.config.requestHandler })),
+  ),
+  [],
 );
 
 /** A counter that is not there in time is not waited for. */

@@ -13,4 +13,5 @@ export * from "./entities/requests.ts";
 export * from "./entities/sandbox.ts";
 export * from "./entities/trading.ts";
 export * from "./entities/transactions.ts";
+export * from "./entities/usage.ts";
 export * from "./entities/webhooks.ts";

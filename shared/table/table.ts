@@ -6,7 +6,11 @@ import { bounded } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
 import { judged } from "../runtime/verdict.ts";
 import type { Key } from "./entities.ts";
+import { metered } from "./metered.ts";
 import { facetsAttribute, schemaVersion, versionAttribute } from "./table-shape.ts";
+
+/** Commands that only read: they wait for no verdict, and take read units. */
+const reads = [BatchGetCommand, QueryCommand];
 
 /**
  * The one connection of a function to its tables. A number that a double cannot hold exactly becomes a bigint; money is
@@ -14,16 +18,19 @@ import { facetsAttribute, schemaVersion, versionAttribute } from "./table-shape.
  * within the same request (ADR 0032). Everything but reads waits until the rate counter allows the request (0044).
  */
 export const table = judged(
-  bounded(
-    DynamoDBDocumentClient.from(
-      new DynamoDBClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.handler }),
-      {
-        marshallOptions: { removeUndefinedValues: true },
-        unmarshallOptions: { wrapNumbers: exactNumber },
-      },
+  metered(
+    bounded(
+      DynamoDBDocumentClient.from(
+        new DynamoDBClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.handler }),
+        {
+          marshallOptions: { removeUndefinedValues: true },
+          unmarshallOptions: { wrapNumbers: exactNumber },
+        },
+      ),
     ),
+    reads,
   ),
-  [BatchGetCommand, QueryCommand],
+  reads,
 );
 
 /** The name of the table that a key is of. */

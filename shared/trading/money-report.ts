@@ -1,13 +1,13 @@
 import type { CurrencyCode } from "../currencies.ts";
 import { moneyReport, type Settlement, settlingControls } from "../domain/internal-money/money-report.ts";
 import type { SummaryDays } from "../domain/internal-money/summary.ts";
+import { daysWithin, refusedRange } from "../http/days.ts";
 import { limits } from "../limits.ts";
 import { timePart } from "../runtime/ids.ts";
 import type { MoneyReportBody } from "../schema/internal-money/report.ts";
 import { contras } from "../table/entities.ts";
 import { pagesOf } from "../table/partition.ts";
 import { readItem } from "../table/table.ts";
-import { daysWithin, refusedRange } from "./transaction-summary.ts";
 
 /**
  * Settled money by day, from the entries of the control accounts, strongly consistent. A month of a control account is

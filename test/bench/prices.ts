@@ -1,6 +1,6 @@
-import { pricesOf, pricesReadOn } from "../../infra/tools/cost/prices.ts";
 import { traffic as stated } from "../../infra/tools/cost/traffic.ts";
 import type { BackgroundWork } from "../../infra/tools/cost/units.ts";
+import { pricesOf, pricesReadOn } from "../../shared/domain/usage/prices.ts";
 
 /** The prices that the reports of the bench are stated in, from the one list. */
 export const prices = { ...pricesOf("us-east-1"), read_on: pricesReadOn, region: "us-east-1" } as const;

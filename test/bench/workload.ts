@@ -242,6 +242,7 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
       },
       summarize_transactions: async () => ({ address: `/transactions/summary?${today()}` }),
       report_money: async () => ({ address: `/reports/money?${today()}&currency=USD` }),
+      report_usage: async () => ({ address: `/usage?${today()}` }),
       update_transaction: async () => ({
         address: `/transactions/${(await broker.deposit(account, "1.00")).id}`,
         parts: { body: { status: "completed" } },
@@ -377,8 +378,7 @@ async function exhaustedDelivery(api: TestApi, endpoint_id: string, event: Publi
 
 /** A name that no resource has yet, so that it changes something. */
 function newName(): string {
-  const letters = Array.from({ length: 12 }, () => String.fromCharCode(97 + Math.floor(Math.random() * 26)));
-  return `Ana${letters.join("")}`;
+  return `Ana${Array.from({ length: 12 }, () => String.fromCharCode(97 + Math.floor(Math.random() * 26))).join("")}`;
 }
 
 /** A read needs nothing but the id of a resource that is there. */

@@ -473,6 +473,27 @@ export const cases: Readonly<Record<string, Case>> = {
         new sdk.AdminGetUserCommand({ UserPoolId: "eu-west-1_p", Username: "a@example.com" }),
       ),
   },
+  "a page of a log and the place where the next one begins": {
+    faults: [planted(200, { events: [{ timestamp: 1_795_000_000_123, message: '{"ä":1}' }], nextToken: "b/f" })],
+    run: ({ sdk, settings }) =>
+      new sdk.CloudWatchLogsClient(settings).send(
+        new sdk.FilterLogEventsCommand({
+          logGroupName: "l",
+          startTime: 1_795_000_000_000,
+          filterPattern: "{ $.a = 1 }",
+        }),
+      ),
+  },
+  "a log that is read too often": {
+    faults: [planted(400, { __type: "ThrottlingException", message: "Rate exceeded" }), planted(200, { events: [] })],
+    run: ({ sdk, settings }) =>
+      new sdk.CloudWatchLogsClient(settings).send(new sdk.FilterLogEventsCommand({ logGroupName: "l" })),
+  },
+  "a log that is not there": {
+    faults: [planted(400, { __type: "ResourceNotFoundException", message: "The log group does not exist." })],
+    run: ({ sdk, settings }) =>
+      new sdk.CloudWatchLogsClient(settings).send(new sdk.FilterLogEventsCommand({ logGroupName: "l" })),
+  },
   "a message that the queue took as it was": {
     faults: [planted(200, { MessageId: "m", MD5OfMessageBody: "5d41402abc4b2a76b9719d911017c592" })],
     run: ({ sdk, settings }) =>

@@ -13,7 +13,7 @@ import { type Case, cases, credentials, put, type Settings, type Stage, within }
 import type * as Clients from "./fixtures/clients.ts";
 
 const clients = [
-  ...(["APIGatewayClient", "CognitoIdentityProviderClient", "DynamoDBClient"] as const),
+  ...(["APIGatewayClient", "CloudWatchLogsClient", "CognitoIdentityProviderClient", "DynamoDBClient"] as const),
   ...(["SecretsManagerClient", "SQSClient"] as const),
 ];
 

@@ -8,9 +8,9 @@ import { eventSourceFunctions } from "../support/rules/architecture-rules.ts";
 /**
  * Largest bundle of a function behind the API in KiB; V8 reads each in 45 microseconds, called or not. Each that may
  * refuse a caller holds 6 KiB which report that: the client of SQS. What seals the
- * persons of the audit is 4 KiB of every command.
+ * persons of the audit is 4 KiB of every command, and adding up the units of a request is 0.6 KiB of everything.
  */
-const apiBudget = 137;
+const apiBudget = 138;
 
 /** Largest bundle in KiB of a function that is another size; each says why it may be larger or must be smaller. */
 const others: Readonly<Record<string, number>> = {
@@ -20,9 +20,9 @@ const others: Readonly<Record<string, number>> = {
   "documents/openapi": 120,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in. Reporting
   // who is refused is 7: the client of SQS.
-  "oauth/token": 149,
+  "oauth/token": 150,
   // It links an account to the source of a platform.
-  "accounts/create": 141,
+  "accounts/create": 142,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved.
@@ -30,7 +30,7 @@ const others: Readonly<Record<string, number>> = {
   "transactions/withdrawal": 203,
   // It asks the platform of a linked account for it.
   "transactions/adjustment": 141,
-  "transactions/credit": 141,
+  "transactions/credit": 142,
   // The steps of a transfer over a platform are 10 KiB.
   "transactions/transfer": 218,
   // It also frees what an operation held that was put aside.
@@ -39,17 +39,17 @@ const others: Readonly<Record<string, number>> = {
   "transactions/approve": 218,
   "transactions/reject": 212,
   "accounts/update": 199,
-  "sandbox/open-trade": 190,
+  "sandbox/open-trade": 191,
   "sandbox/close-trade": 178,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 201,
-  "sandbox/fail-transaction": 197,
-  "sandbox/return-transaction": 201,
+  "sandbox/settle-transaction": 202,
+  "sandbox/fail-transaction": 198,
+  "sandbox/return-transaction": 202,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 153,
+  "sandbox/simulate-provider": 154,
   // It decides about margin and liquidations, and asks platforms for them.
-  "margin/evaluate": 129,
+  "margin/evaluate": 130,
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 138,
   // A price does all that there is: it fills, closes, calls and liquidates.
@@ -61,7 +61,7 @@ const others: Readonly<Record<string, number>> = {
   "feed/send-batch": 283,
   "feed/retry-reject": 274,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 240,
+  "feed/ack-command": 241,
   "feed/requeue-command": 182,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
   "feed/resolve-drift": 301,
@@ -71,7 +71,7 @@ const others: Readonly<Record<string, number>> = {
   "feed/take-commands": 135,
   // The samples of events are 25 KiB.
   "webhooks/test": 158,
-  "sandbox/trigger-event": 158,
+  "sandbox/trigger-event": 159,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
   "events/sweep-events": 298,
 };

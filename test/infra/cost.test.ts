@@ -38,7 +38,10 @@ describe("the types of the templates", () => {
     expect(costed.secrets).toBe(ofType(synthesized(stage), "AWS::SecretsManager::Secret").length);
     expect(costed.recovery).toBe(stage === "production");
     const rates = costed.schedules.map(({ id, runs_per_minute }) => [id, runs_per_minute]);
-    expect(rates.filter(([, rate]) => rate !== 1)).toEqual([["seal-audit", 1 / 60]]);
+    expect(rates.filter(([, rate]) => rate !== 1)).toEqual([
+      ["seal-audit", 1 / 60],
+      ["collect-usage", 1 / 60],
+    ]);
     expect(costed.polled).toEqual({ standard: 8, fifo: 1 });
   });
 });

@@ -40,10 +40,10 @@ function service(app: App): Stack {
   return stack;
 }
 
-/** The nested stack of the clients. */
-function clients(app: App): NestedStack {
-  const nested = service(app).node.findChild("clients");
-  if (!NestedStack.isNestedStack(nested)) throw new Error("There is no nested stack of the clients.");
+/** The nested stack of the functions of a folder. */
+function functionsOf(app: App, folder: string): NestedStack {
+  const nested = service(app).node.findChild(folder);
+  if (!NestedStack.isNestedStack(nested)) throw new Error(`There is no nested stack of ${folder}.`);
   return nested;
 }
 
@@ -76,7 +76,7 @@ describe("synthesis", () => {
   test("stops at a property that CloudFormation refuses, in the top-level and in a nested stack", async () => {
     const wrong = synthesizeWith((app) => {
       resourceOf(service(app), "AWS::SQS::Queue").addPropertyOverride("PlantedAbove", "much");
-      resourceOf(clients(app), "AWS::Lambda::Function").addPropertyOverride("PlantedBelow", "much");
+      resourceOf(functionsOf(app, "clients"), "AWS::Lambda::Function").addPropertyOverride("PlantedBelow", "much");
     });
     await expect(wrong).rejects.toThrow(/PlantedAbove/);
     await expect(wrong).rejects.toThrow(/PlantedBelow/);
@@ -84,10 +84,10 @@ describe("synthesis", () => {
 
   test("stops at a finding of our own rules and names the resource", async () => {
     const forever = synthesizeWith((app) =>
-      resourceOf(clients(app), "AWS::Logs::LogGroup").addPropertyDeletionOverride("RetentionInDays"),
+      resourceOf(functionsOf(app, "events"), "AWS::Logs::LogGroup").addPropertyDeletionOverride("RetentionInDays"),
     );
     await expect(forever).rejects.toThrow(
-      /The log is kept forever[\s\S]*brokerage-sandbox\/clients\/\w+\/Logs\/Resource/,
+      /The log is kept forever[\s\S]*brokerage-sandbox\/events\/\w+\/Logs\/Resource/,
     );
   });
 

@@ -6,11 +6,11 @@ import { type Bill, billOf } from "../../infra/tools/cost/bill.ts";
 import { mix, readTraffic, usualMonth } from "../../infra/tools/cost/mix.ts";
 import { eventsOf } from "../../infra/tools/cost/month.ts";
 import { billPicture } from "../../infra/tools/cost/picture.ts";
-import { priceList, pricesOf, pricesReadOn, regions } from "../../infra/tools/cost/prices.ts";
 import { comparedText, monthText } from "../../infra/tools/cost/report.ts";
 import type { CostedStage } from "../../infra/tools/cost/template.ts";
 import { measuredUnits } from "../../infra/tools/cost/units.ts";
 import { eventAmounts, requestAmounts } from "../../infra/tools/cost/work.ts";
+import { priceList, pricesOf, pricesReadOn, regions } from "../../shared/domain/usage/prices.ts";
 import { routes } from "../../shared/routes/index.ts";
 
 const units = measuredUnits();

@@ -29,6 +29,8 @@ export interface FunctionDefinition {
   readonly environment: Readonly<Record<string, string>>;
   readonly memory_mb: number;
   readonly timeout_seconds: number;
+  /** Name of the log group that it writes to, where the template names one. */
+  readonly log_group?: string;
 }
 
 /** What an environment needs to start. */

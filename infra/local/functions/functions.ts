@@ -58,6 +58,7 @@ export function functionDefinition(resource: Resource): FunctionDefinition {
   }
   const variables = isRecord(properties["Environment"]) ? properties["Environment"]["Variables"] : undefined;
   const environment = Object.entries(isRecord(variables) ? variables : {});
+  const group = isRecord(properties["LoggingConfig"]) ? properties["LoggingConfig"]["LogGroup"] : undefined;
   return {
     name: resource.physical_id,
     arn: resource.attributes["Arn"] ?? "",
@@ -68,6 +69,7 @@ export function functionDefinition(resource: Resource): FunctionDefinition {
     // The defaults of Lambda.
     memory_mb: Number(memory ?? 128),
     timeout_seconds: Number(timeout ?? 3),
+    ...(typeof group === "string" && { log_group: group }),
   };
 }
 

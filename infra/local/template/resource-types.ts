@@ -315,7 +315,7 @@ const idleTypes: Readonly<Record<string, Omit<TypeRule, "properties">>> = {
     physicalId: (names) => arn("lambda", names, `layer:${names.id}:1`),
   },
   "AWS::Logs::LogGroup": {
-    without_effect: "logs are files here, bounded in size instead of age",
+    without_effect: "logs are files here, bounded in size instead of age; FilterLogEvents reads those of functions",
     physicalId: named("LogGroupName"),
     attributes: (names, name) => ({ Arn: `${arn("logs", names, `log-group:${name}`)}:*` }),
   },

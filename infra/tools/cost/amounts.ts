@@ -1,4 +1,4 @@
-import type { PriceName, Prices } from "./prices.ts";
+import type { PriceName, Prices } from "../../../shared/domain/usage/prices.ts";
 
 /** How much of each priced thing, in the units of the prices: `dynamodb_per_million_write_units: 2` is two million. */
 export type Amounts = Readonly<Partial<Record<PriceName, number>>>;

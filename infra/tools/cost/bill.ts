@@ -1,9 +1,16 @@
+import {
+  type Prices,
+  priceList,
+  priceListOf,
+  pricesOf,
+  pricesReadOn,
+  type Region,
+} from "../../../shared/domain/usage/prices.ts";
 import { routes } from "../../../shared/routes/index.ts";
 import type { Stage } from "../../../shared/routes/route.ts";
 import { type Amounts, dollarsOf } from "./amounts.ts";
 import type { MonthlyTraffic } from "./mix.ts";
 import { idleMonth, type Line, monthOf, totalOf } from "./month.ts";
-import { type Prices, priceList, priceListOf, pricesOf, pricesReadOn, type Region } from "./prices.ts";
 import type { CostedStage } from "./template.ts";
 import type { MeasuredUnits } from "./units.ts";
 import { deliveryAmounts, eventAmounts, requestAmounts, tickAmounts, tradingAmounts } from "./work.ts";

@@ -1,7 +1,7 @@
+import type { PriceName, Prices } from "../../../shared/domain/usage/prices.ts";
 import { routes } from "../../../shared/routes/index.ts";
 import { type Amounts, dollarsOf, only, sumOf, times } from "./amounts.ts";
 import type { MonthlyTraffic } from "./mix.ts";
-import type { PriceName, Prices } from "./prices.ts";
 import type { CostedStage } from "./template.ts";
 import { traffic } from "./traffic.ts";
 import type { MeasuredUnits } from "./units.ts";

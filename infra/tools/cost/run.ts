@@ -1,18 +1,18 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { regions } from "../../../shared/domain/usage/prices.ts";
 import { type Stage, stages } from "../../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
 import { synthesizeOnce } from "../../local/synthesis.ts";
 import { type Bill, billOf } from "./bill.ts";
 import { type MonthlyTraffic, readTraffic, usualMonth } from "./mix.ts";
 import { billPicture } from "./picture.ts";
-import { regions } from "./prices.ts";
 import { comparedText, idleText, monthText, unitText } from "./report.ts";
 import { costedStage } from "./template.ts";
 import { measuredUnits } from "./units.ts";
 
 const help = `Says what the service costs before the bill comes: from the synthesized template, the public prices of AWS
-(infra/tools/cost/prices.ts) and counted units (infra/tools/cost/units.json, by npm run bench:units).
+(shared/domain/usage/prices.ts) and counted units (infra/tools/cost/units.json, by npm run bench:units).
 
 npm run cost -- [options]
   --requests <n>        requests of the month (default ${usualMonth.requests})

@@ -5,6 +5,8 @@
  */
 export const traffic = {
   log_bytes: 600,
+  /** What the line of a request says for `GET /usage` (ADR 0064), in addition. */
+  usage_bytes: 140,
   answer_bytes: 2500,
   /** A webhook with its headers. */
   delivery_bytes: 1500,

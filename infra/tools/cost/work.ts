@@ -27,12 +27,15 @@ function runs(stage: CostedStage, id: string, waiting_ms: number, processor_ms: 
 
 /** Logs and traces of so many million invocations. */
 function leftBehind(stage: CostedStage, invocations: number): Amounts {
-  const logged = invocations * gigabytes(traffic.log_bytes);
-  return {
-    logs_per_gigabyte: logged,
-    logs_per_gigabyte_month: logged * keptShare * (stage.log_days / daysPerMonth),
-    traces_per_million: invocations * traffic.traced_share,
-  };
+  const traces_per_million = invocations * traffic.traced_share;
+  return { ...logged(stage, invocations, traffic.log_bytes), traces_per_million };
+}
+
+/** So many million times so many bytes in a log. */
+function logged(stage: CostedStage, millions: number, bytes: number): Amounts {
+  const logs_per_gigabyte = millions * gigabytes(bytes);
+  const kept = keptShare * (stage.log_days / daysPerMonth);
+  return { logs_per_gigabyte, logs_per_gigabyte_month: logs_per_gigabyte * kept };
 }
 
 function unitsOf({ read_units, write_units }: Pick<SweepUnits, "read_units" | "write_units">): Amounts {
@@ -46,7 +49,8 @@ export function requestAmounts(stage: CostedStage, row: Route, { routes, authori
   const asked =
     row.auth === "token" ? [times(authorizerAmounts(stage, authorizer), traffic.authorizer_miss_share)] : [];
   const read = (row.secrets?.length ?? 0) * traffic.cold_start_share;
-  return sumOf([answered(stage, row.id, units), { secret_per_million_calls: read }, ...asked]);
+  const usage = row.auth === "token" ? logged(stage, 1, traffic.usage_bytes) : {};
+  return sumOf([answered(stage, row.id, units), usage, { secret_per_million_calls: read }, ...asked]);
 }
 
 function answered(stage: CostedStage, id: string, units: RequestUnits): Amounts {

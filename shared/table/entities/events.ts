@@ -159,11 +159,17 @@ function packEndpoints(endpoints: readonly OwedEndpoint[]): Uint8Array {
 function unpackEndpoints(stored: Uint8Array): readonly OwedEndpoint[] {
   const { id: idBytes, epoch: epochBytes } = endpointBytes;
   const bytes = Buffer.from(stored);
-  return Array.from({ length: bytes.length / (idBytes + epochBytes) }, (_, place) => {
+  return Array.from({ length: endpointsIn(bytes) }, (_, place) => {
     const at = place * (idBytes + epochBytes);
     const value = BigInt(`0x${bytes.toString("hex", at, at + idBytes)}`);
     return { id: `whe_${ulidIn(value)}`, epoch: bytes.readUIntBE(at + idBytes, epochBytes) };
   });
+}
+
+/** To how many endpoints an event went, by what is stored of them. */
+export function endpointsIn(stored: PublishedEvent["endpoints"] | Uint8Array): number {
+  if (!(stored instanceof Uint8Array)) return stored?.length ?? 0;
+  return stored.length / (endpointBytes.id + endpointBytes.epoch);
 }
 
 function ulidIn(value: bigint): string {

@@ -14,6 +14,7 @@ import type { Route } from "../../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand } from "../../../shared/runtime/command-line.ts";
 import { bridge } from "../../support/builders/bridge.ts";
 import { startBucketEndpoint } from "../../support/emulator/bucket-endpoint.ts";
+import { startLogEndpoint } from "../../support/emulator/log-endpoint.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 import { type TableCall, unitsOf } from "../../support/emulator/watched-endpoint.ts";
 import { backgroundFiles, compile } from "../../support/model/stage.ts";
@@ -166,7 +167,8 @@ async function authorizerUnits(workload: Workload): Promise<SweepUnits> {
 async function sweepUnits(workload: Workload, only = ""): Promise<Record<string, SweepUnits>> {
   const found: Record<string, SweepUnits> = {};
   const bucket = await startBucketEndpoint();
-  Object.assign(process.env, bucket.environment);
+  const logs = await startLogEndpoint();
+  Object.assign(process.env, bucket.environment, logs.environment);
   for (const { id, file, trigger } of backgroundOf("sandbox")) {
     if (trigger.schedule === undefined || !id.includes(only)) continue;
     process.stderr.write(`${id}\n`);
@@ -176,7 +178,7 @@ async function sweepUnits(workload: Workload, only = ""): Promise<Record<string,
     await run();
     found[id] = await heldUnits(workload, run);
   }
-  await bucket.stop();
+  await Promise.all([bucket.stop(), logs.stop()]);
   return found;
 }
 

@@ -49,6 +49,7 @@ const layers: readonly Layer[] = [
   { path: "shared/trading/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
   { path: "shared/feed/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/"] },
   { path: "shared/sandbox/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/"] },
+  { path: "shared/usage/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
   // The functions get the committed document; the builder would bring every schema into their bundles.
   { path: "shared/openapi/document.ts", values: [] },
   { path: "shared/openapi/event-kinds.ts", values: ["shared/openapi/document.ts"] },
@@ -72,6 +73,7 @@ const layers: readonly Layer[] = [
       "shared/trading/",
       "shared/feed/",
       "shared/sandbox/",
+      "shared/usage/",
       "shared/routes/",
       "shared/runtime/",
       "shared/limits.ts",
@@ -87,7 +89,7 @@ const layers: readonly Layer[] = [
     // the order of replies from their schemas, and the kinds of events from the description. The operator's command
     // checks its request before it sends it. The simulated venue keeps money in the digits of its currency. The
     // dashboard's distribution shows what the API looks for. Stages have the published hosts. An export of the audit is
-    // checked by the rules that made its chain.
+    // checked by the rules that made its chain. The cost of a stage is calculated with the prices of usage.
     values: [
       "shared/routes/",
       "shared/currencies.ts",
@@ -105,6 +107,7 @@ const layers: readonly Layer[] = [
       "shared/limits.ts",
       "shared/calendar.ts",
       "shared/domain/audit/",
+      "shared/domain/usage/prices.ts",
       "shared/runtime/digest.ts",
     ],
     // The dashboard takes the types of the API from the document.

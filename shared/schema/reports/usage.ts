@@ -1,0 +1,60 @@
+import * as z from "zod/mini";
+import { described } from "../described.ts";
+import { CalendarDate, ownFields } from "../fields.ts";
+
+const Actor = z.string().check(z.regex(/^[\w-]{1,64}$/));
+const Group = z.string().check(z.regex(/^[\w.-]{1,64}$/));
+
+/** Query of `GET /usage`. */
+export const UsageQuery = z.strictObject({
+  from: described(CalendarDate, "First day (UTC)."),
+  to: described(CalendarDate, "Last day (UTC), at most 31 days with the first."),
+  actor_id: described(z.optional(Actor), "Identifier of an application, an operator or a part of the service."),
+  route_group: described(z.optional(Group), "First segment of a path: `clients`. Events are of no route group."),
+});
+
+const count = (what: string) => described(z.int(), `Number of ${what}.`);
+
+const requestMembers = {
+  requests: count("requests, refused ones included"),
+  writes: count("requests with another method than GET"),
+  read_units: described(z.number(), "Read units of the database; a read may take half a unit."),
+  write_units: described(z.number(), "Write units of the database, indexes included."),
+  function_ms: described(z.int(), "Time that functions worked on the requests, in milliseconds."),
+  cost_usd: described(
+    z.string(),
+    "What the gateway, the functions and the database cost for the requests at list prices, in US dollars.",
+  ),
+};
+
+const eventMembers = {
+  events: count("events that were published"),
+  deliveries: count("endpoints that these events went to, added up; retries and replays do not count"),
+};
+
+const day = described(CalendarDate, "Day (UTC).");
+const actor_id = described(z.string(), "Identifier of the application, the operator or the part of the service.");
+
+/** What a brokerage used, by day and caller. */
+export const Usage = z.object({
+  object: described(z.literal("usage"), "Resource type; always this value."),
+  from: described(CalendarDate, "First day (UTC)."),
+  to: described(CalendarDate, "Last day (UTC)."),
+  prices: described(
+    z.object({
+      region: described(z.string(), "Region that the list prices are of."),
+      read_on: described(CalendarDate, "Day on which the price list was read."),
+    }),
+    "The price list that `cost_usd` is calculated with.",
+  ),
+  total: described(z.object({ ...requestMembers, ...eventMembers }), "Sums over everything that is shown."),
+  data: described(
+    z.array(z.object({ day, actor_id, route_group: described(z.string(), "Route group."), ...requestMembers })),
+    "Requests by day, caller and route group, in this order.",
+  ),
+  events: described(z.array(z.object({ day, actor_id, ...eventMembers })), "Events by day and actor, in this order."),
+  _links: ownFields._links,
+});
+
+/** Usage, on the wire. */
+export type UsageBody = z.infer<typeof Usage>;

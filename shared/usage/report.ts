@@ -1,0 +1,34 @@
+import type { UsageDay } from "../domain/usage/usage-day.ts";
+import { pricedRegion, type UsageScope, usageReport } from "../domain/usage/usage-report.ts";
+import { daysWithin, refusedRange } from "../http/days.ts";
+import { limits } from "../limits.ts";
+import { env } from "../runtime/env.ts";
+import type { UsageBody } from "../schema/reports/usage.ts";
+import { usageDays } from "../table/entities.ts";
+import { pagesOf } from "../table/partition.ts";
+import { readItem } from "../table/table.ts";
+
+/**
+ * What a brokerage used on these days, as it is counted so far; strongly consistent.
+ * @throws HttpProblem `invalid_parameter` for days in the wrong order, for too many, and for too many rows
+ */
+export async function reportUsage(
+  tenant: string,
+  scope: UsageScope,
+  most: number = limits.usage.max_rows,
+): Promise<UsageBody> {
+  daysWithin(scope, limits.usage.max_days);
+  const { from, to } = scope;
+  const found: UsageDay[] = [];
+  for await (const { items } of pagesOf(usageDays.partition(tenant), usageDays.bounds(from, to))) {
+    found.push(...items.map((item) => readItem<UsageDay>(item)));
+    if (found.length > most) throw tooMany(most);
+  }
+  const report = usageReport(scope, found, pricedRegion(env.region));
+  if (report.data.length > most) throw tooMany(most);
+  return report;
+}
+
+function tooMany(most: number) {
+  return refusedRange("from", `names days with more than ${most} rows together`);
+}

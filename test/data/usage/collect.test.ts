@@ -1,0 +1,183 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { UsageBody } from "../../../shared/schema/reports/usage.ts";
+import { usageProgress } from "../../../shared/table/entities.ts";
+import { startApi } from "../../support/emulator/api.ts";
+import { startLogEndpoint } from "../../support/emulator/log-endpoint.ts";
+import { lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
+
+const api = await startApi();
+const logs = await startLogEndpoint();
+Object.assign(process.env, logs.environment);
+afterAll(async () => {
+  await logs.stop();
+  await api.stop();
+});
+
+const { handler } = await import("../../../functions/usage/collect.ts");
+const { countRequests } = await import("../../../shared/usage/requests.ts");
+const { reportUsage } = await import("../../../shared/usage/report.ts");
+const { deleteItem } = await import("../../../shared/table/items.ts");
+
+const collect = (timeoutMs = 900_000) => handler({ action: "collect" }, lambdaContext(timeoutMs));
+const at = (moment: string) => vi.useFakeTimers({ toFake: ["Date"], now: Date.parse(moment) });
+
+/** A log of a time of its own for each test: readings begin with the progress of the one before. */
+let year = 2030;
+beforeEach(async () => {
+  year += 1;
+  await deleteItem(usageProgress.keyOf());
+});
+afterEach(() => {
+  vi.useRealTimers();
+  logs.interfere = () => undefined;
+});
+
+function request(caller: TestCaller, more: object = {}): string {
+  const request_id = randomUUID();
+  logs.write({
+    ...{ message: "request", request_id, tenant_id: caller.tenant_id, actor_id: caller.application_id },
+    ...{ method: "GET", route_group: "clients", duration_ms: 5, memory_mb: 512, read_units: 1, write_units: 1 },
+    ...more,
+  });
+  return request_id;
+}
+
+const days = () => ({ from: `${year}-03-01`, to: `${year}-03-31` });
+const counted = async (caller: TestCaller) => (await reportUsage(caller.tenant_id, days())).total.requests;
+
+describe("requests", () => {
+  it("are counted from the hour before the first run on, over midnight, each with its day", async () => {
+    const caller = newCaller();
+    at(`${year}-03-01T23:30:00Z`);
+    request(caller, { write_units: 12, method: "POST" });
+    at(`${year}-03-02T00:10:00Z`);
+    request(caller);
+    request(caller, { route_group: "accounts" });
+    await collect();
+    const { data, total } = await reportUsage(caller.tenant_id, days());
+    expect(data.map(({ day, route_group, requests }) => [day, route_group, requests])).toEqual([
+      [`${year}-03-01`, "clients", 1],
+      [`${year}-03-02`, "accounts", 1],
+      [`${year}-03-02`, "clients", 1],
+    ]);
+    expect(total).toMatchObject({ requests: 3, writes: 1, read_units: 3, write_units: 14, function_ms: 15 });
+  });
+
+  it("whose line comes late, or twice, are counted once, and readings of the same hour do not add up", async () => {
+    const caller = newCaller();
+    at(`${year}-03-01T10:05:00Z`);
+    const request_id = request(caller);
+    await collect();
+    request(caller);
+    request(caller, { request_id });
+    await collect();
+    await Promise.all([collect(), collect()]);
+    expect(await counted(caller)).toBe(2);
+    at(`${year}-03-01T11:50:00Z`);
+    await collect();
+    expect(await counted(caller)).toBe(2);
+  });
+
+  it("are counted after an outage of the collector as if there had been none", async () => {
+    const caller = newCaller();
+    at(`${year}-03-01T10:05:00Z`);
+    await collect();
+    for (let hour = 10; hour < 20; hour += 1) {
+      at(`${year}-03-01T${hour}:59:59Z`);
+      request(caller);
+    }
+    at(`${year}-03-01T20:00:10Z`);
+    await collect();
+    expect(await counted(caller)).toBe(10);
+  });
+
+  it("are read again for an hour after their own, and never after that", async () => {
+    const caller = newCaller();
+    at(`${year}-03-01T10:05:00Z`);
+    request(caller);
+    await collect();
+    at(`${year}-03-01T11:59:59Z`);
+    await collect();
+    vi.setSystemTime(Date.parse(`${year}-03-01T10:30:00Z`));
+    request(caller);
+    vi.setSystemTime(Date.parse(`${year}-03-01T12:00:01Z`));
+    await collect();
+    expect(await counted(caller)).toBe(2);
+    vi.setSystemTime(Date.parse(`${year}-03-01T10:40:00Z`));
+    request(caller);
+    vi.setSystemTime(Date.parse(`${year}-03-01T12:30:00Z`));
+    await collect();
+    expect(await counted(caller)).toBe(2);
+  });
+
+  it("of a reading that began earlier do not replace those of a later one", async () => {
+    const caller = newCaller();
+    at(`${year}-03-01T10:05:00Z`);
+    request(caller);
+    await collect();
+    let readings = 0;
+    logs.interfere = async () => {
+      readings += 1;
+      if (readings !== 1) return;
+      // While the first reading waits for the log, a second run reads more and stores it.
+      vi.setSystemTime(Date.parse(`${year}-03-01T10:06:00Z`));
+      request(caller);
+      await collect();
+      expect(await counted(caller)).toBe(2);
+    };
+    await countRequests(() => true);
+    expect(readings).toBeGreaterThan(2);
+    expect(await counted(caller)).toBe(2);
+  });
+
+  it("that a run has no time for fail it, and the next one counts them", async () => {
+    const caller = newCaller();
+    at(`${year}-03-01T10:05:00Z`);
+    request(caller);
+    await expect(collect(1000)).rejects.toThrow("The usage is not counted: 1 of its parts failed.");
+    expect(await counted(caller)).toBe(0);
+    await collect();
+    expect(await counted(caller)).toBe(1);
+  });
+});
+
+describe("the report", () => {
+  const report = (caller: TestCaller, query: string) => api.call(caller, "GET", `/usage?${query}`);
+
+  it("has the usage of the caller's brokerage alone, by actor and route group where that is asked for", async () => {
+    const [caller, other] = [newCaller(), newCaller()];
+    at(`${year}-03-01T10:05:00Z`);
+    request(caller);
+    request(caller, { actor_id: "opr_1", route_group: "accounts" });
+    request(other);
+    await collect();
+    const query = `from=${year}-03-01&to=${year}-03-01`;
+    const all = await report(caller, query);
+    expect(all.status).toBe(200);
+    expect((all.body as UsageBody).data.map(({ actor_id }) => actor_id)).toEqual([caller.application_id, "opr_1"]);
+    expect((await report(caller, `${query}&actor_id=opr_1`)).body.total.requests).toBe(1);
+    expect((await report(caller, `${query}&route_group=clients`)).body.data).toHaveLength(1);
+    expect((await report(other, query)).body.total.requests).toBe(1);
+    expect((await report(caller, `from=${year}-02-28&to=${year}-02-28`)).body.data).toEqual([]);
+  });
+
+  it.each([
+    ["from=2026-11-22&to=2026-11-21", "to"],
+    ["from=2026-10-01&to=2026-11-01", "to"],
+    ["from=2026-11-31&to=2026-12-01", "from"],
+    ["from=2026-11-21&to=2026-11-21&actor_id=a%7Cb", "actor_id"],
+  ])("refuses %s and names the parameter", async (query, parameter) => {
+    const { status, body } = await report(newCaller(), query);
+    expect([status, body.code, body.errors[0].parameter]).toEqual([400, "invalid_parameter", parameter]);
+  });
+
+  it("refuses days with too many rows", async () => {
+    const caller = newCaller();
+    at(`${year}-03-01T10:05:00Z`);
+    for (const route_group of ["accounts", "clients", "trades"]) request(caller, { route_group });
+    await collect();
+    const shown = reportUsage(caller.tenant_id, days(), 2);
+    await expect(shown).rejects.toMatchObject({ code: "invalid_parameter" });
+  });
+});

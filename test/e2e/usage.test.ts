@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AwsCall } from "../../infra/local/cloud.ts";
+import type { UsageBody } from "../../shared/schema/reports/usage.ts";
+import { apiClient, type Credentials, fundedAccount, getToken } from "../support/stack/api-client.ts";
+import { startReceiver } from "../support/stack/receiver.ts";
+import { type Stack, startStack } from "../support/stack/stack.ts";
+import { register } from "../support/stack/webhooks.ts";
+import { eventually } from "../support/wait.ts";
+
+const collector = "brokerage-sandbox-collect-usage";
+
+let stack: Stack;
+const calls: AwsCall[] = [];
+let deadly: ((call: AwsCall) => boolean) | undefined;
+
+beforeAll(async () => {
+  stack = await startStack({
+    onCall(call) {
+      if (call.phase === "after") calls.push(call);
+      if (deadly?.(call) !== true) return;
+      deadly = undefined;
+      call.kill();
+    },
+  });
+});
+afterAll(async () => stack?.stop());
+
+const collect = () => stack.cloud.invoke(collector, { action: "collect" });
+
+const dayOf = (moment: number) => new Date(moment).toISOString().slice(0, 10);
+
+/** The usage of the days that a test may have run on, as the collector has counted it. */
+async function usage(asking: ReturnType<typeof apiClient>, filters = ""): Promise<UsageBody> {
+  const days = `from=${dayOf(Date.now() - 3_600_000)}&to=${dayOf(Date.now())}`;
+  const reply = await asking.call<UsageBody>("GET", `/usage?${days}${filters}`);
+  expect([reply.status, reply.text]).toEqual([200, reply.text]);
+  return reply.body;
+}
+
+interface Consumed {
+  readonly CapacityUnits: number;
+}
+
+/** The functions behind the requests of the script. */
+const functions = [
+  ...["create-webhook-endpoint", "create-client", "create-account", "create-deposit", "update-transaction"],
+  ...["get-account", "list-clients", "get-client", "update-client"],
+].map((id) => `brokerage-sandbox-${id}`);
+
+/** Units that DynamoDB told these functions of their calls about a tenant. */
+function unitsTold(tenant: string): { read_units: number; write_units: number } {
+  const told = { read_units: 0, write_units: 0 };
+  const own = calls.filter(
+    ({ functionName, service, body }) =>
+      functions.includes(functionName) && service === "dynamodb" && JSON.stringify(body).includes(tenant),
+  );
+  for (const { action, answer = "{}" } of own) {
+    const { ConsumedCapacity: consumed = [] } = JSON.parse(answer) as { ConsumedCapacity?: Consumed | Consumed[] };
+    const kind = action === "Query" || action === "BatchGetItem" ? "read_units" : "write_units";
+    for (const { CapacityUnits: units } of [consumed].flat()) told[kind] += units;
+  }
+  return told;
+}
+
+type Made = Credentials & { readonly tenant_id: string; readonly application_id: string };
+
+/** A brokerage of its own, whose token is there already, and an application of it that asks for its usage. */
+async function brokerage() {
+  const provision = (tenant_id: string | null) =>
+    stack.cloud.invoke("brokerage-sandbox-provision", {
+      ...{ action: "create_application", tenant_id, name: "Test", scopes: null },
+    });
+  const worker = (await provision(null)).payload as Made;
+  const reader = (await provision(worker.tenant_id)).payload as Made;
+  const clientOf = async (made: Made) => apiClient(stack.baseUrl, await getToken(stack.baseUrl, made));
+  return { worker, reader, api: await clientOf(worker), asking: await clientOf(reader) };
+}
+
+describe("usage", () => {
+  it("is what a script sent, in units what the database told, whatever is killed or repeated", async () => {
+    const receiver = await startReceiver();
+    const { worker, api, asking } = await brokerage();
+    await register(api, receiver.url);
+    const { account_id, client_id } = await fundedAccount(api, "100.00");
+    for (let turn = 0; turn < 7; turn += 1) expect((await api.call("GET", `/accounts/${account_id}`)).status).toBe(200);
+    for (let turn = 0; turn < 3; turn += 1) expect((await api.call("GET", "/clients")).status).toBe(200);
+    expect((await api.call("GET", "/clients/cli_01JD0000000000000000000000")).status).toBe(404);
+    expect((await api.call("PATCH", `/clients/${client_id}`, { body: { nothing: 1 } })).status).toBe(422);
+    expect((await api.call("POST", "/clients", { body: {} })).status).toBe(422);
+    const told = { ...unitsTold(worker.tenant_id) };
+    const own = `&actor_id=${worker.application_id}`;
+    const published = await eventually(async () => {
+      const { body } = await asking.call<{ data: { actor: { id: string } }[] }>("GET", "/events?limit=100");
+      const made = body.data.filter(({ actor }) => actor.id === worker.application_id);
+      return made.some((event) => (event as { type?: string }).type === "transaction.completed") ? made : undefined;
+    });
+
+    // Killed before and after calls of each kind. Events that are counted are not counted again, so there are more.
+    for (const phase of ["before", "after"] as const) {
+      for (const action of ["FilterLogEvents", "UpdateItem"]) {
+        deadly = (call) => call.functionName === collector && call.action === action && call.phase === phase;
+        await expect(collect()).rejects.toThrow();
+      }
+    }
+    deadly = (call) => call.functionName === collector && call.action === "TransactWriteItems";
+    await expect(collect()).rejects.toThrow();
+    deadly = (call) =>
+      call.functionName === collector && call.action === "TransactWriteItems" && call.phase === "after";
+    await expect(collect()).rejects.toThrow();
+    const counted = await eventually(async () => {
+      expect(await collect()).not.toHaveProperty("functionError");
+      const found = await usage(asking, own);
+      return found.total.requests >= 18 && found.total.events >= published.length ? found : undefined;
+    });
+    await Promise.all([collect(), collect()]);
+    const again = await usage(asking, own);
+    expect(again).toEqual(counted);
+
+    const requests = Object.fromEntries(
+      [...new Set(counted.data.map(({ route_group }) => route_group))].map((group) => [
+        group,
+        counted.data.filter((row) => row.route_group === group).reduce((sum, row) => sum + row.requests, 0),
+      ]),
+    );
+    expect(requests).toEqual({ accounts: 8, clients: 7, transactions: 2, webhook_endpoints: 1 });
+    expect(counted.total).toMatchObject({ requests: 18, writes: 7, ...told });
+    expect(counted.total.events).toBe(published.length);
+    expect(counted.total.deliveries).toBeGreaterThan(0);
+    expect(Number(counted.total.cost_usd)).toBeGreaterThan((18 * 3.7) / 1_000_000);
+    await receiver.stop();
+  });
+});

@@ -1,0 +1,36 @@
+import { describe, expect, test } from "vitest";
+import { routes } from "../../shared/routes/index.ts";
+import { stages } from "../../shared/routes/route.ts";
+import { at, lines, type NamedResource, ofType, roleOf } from "./assembly.ts";
+import { synthesized } from "./stack-cases.ts";
+
+const nameOf = (stage: string, id: string) => `brokerage-${stage}-${id.replaceAll("_", "-")}`;
+
+describe("the function that counts usage", () => {
+  test.each(stages)("of %s reads the log of requests and events, and writes counts alone", (stage) => {
+    const rights = lines(roleOf(synthesized(stage), nameOf(stage, "collect-usage")));
+    const own = rights.filter((line) => !/^Allow (logs:CreateLogStream|logs:PutLogEvents|xray:)/.test(line));
+    const onLogs = own.filter((line) => line.includes(" logs:"));
+    expect(own.filter((line) => !onLogs.includes(line)).sort()).toEqual(
+      [
+        "Allow dynamodb:BatchGetItem main GLOBAL|USAGE brk_*|USC brk_*|SEQ",
+        "Allow dynamodb:PutItem main GLOBAL|USAGE",
+        "Allow dynamodb:Query main GLOBAL|CLIENTID brk_*|EVT|*",
+        "Allow dynamodb:UpdateItem main GLOBAL|USAGE brk_*|USC brk_*|USE",
+        ...["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`),
+      ].sort(),
+    );
+    expect(onLogs).toHaveLength(1);
+    expect(onLogs[0]).toMatch(/^Allow logs:FilterLogEvents .*RequestLogs/i);
+    const others = ofType(synthesized(stage), "AWS::IAM::Role").flatMap(lines);
+    expect(others.filter((line) => line.includes("logs:FilterLogEvents"))).toEqual(onLogs);
+  });
+
+  test.each(stages)("of %s finds the requests of every route in one log, and of nothing else", (stage) => {
+    const groupOf = ({ properties }: NamedResource) => JSON.stringify(at(properties["LoggingConfig"], "LogGroup"));
+    const functions = ofType(synthesized(stage), "AWS::Lambda::Function");
+    const behind = routes.filter((row) => row.stages.includes(stage)).map(({ id }) => nameOf(stage, id));
+    const shared = functions.filter((one) => /RequestLogs/.test(groupOf(one)));
+    expect(shared.map(({ properties }) => String(properties["FunctionName"])).sort()).toEqual(behind.toSorted());
+  });
+});
