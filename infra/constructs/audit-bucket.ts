@@ -32,7 +32,7 @@ export function auditBucket(scope: Construct, id: string, { auditLockYears: year
       ? { lifecycleRules: [{ expiration: Duration.days(keptDays), noncurrentVersionExpiration: Duration.days(1) }] }
       : { objectLockDefaultRetention: ObjectLockRetention.compliance(Duration.days(years * 365 + leapDays(years))) }),
   });
-  // Whoever writes, and whatever their role allows: no object takes the place of another one.
+  // For every writer, and with every right of a role: no object takes the place of another one.
   bucket.addToResourcePolicy(
     new PolicyStatement({
       effect: Effect.DENY,

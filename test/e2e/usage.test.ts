@@ -47,9 +47,9 @@ const functions = [
   ...["get-account", "list-clients", "get-client", "update-client"],
 ].map((id) => `brokerage-sandbox-${id}`);
 
-/** Units that DynamoDB told these functions of their calls about a tenant. */
-function unitsTold(tenant: string): { read_units: number; write_units: number } {
-  const told = { read_units: 0, write_units: 0 };
+/** Units that DynamoDB reported to these functions for their calls about a tenant. */
+function unitsReported(tenant: string): { read_units: number; write_units: number } {
+  const reported = { read_units: 0, write_units: 0 };
   const own = calls.filter(
     ({ functionName, service, body }) =>
       functions.includes(functionName) && service === "dynamodb" && JSON.stringify(body).includes(tenant),
@@ -57,9 +57,9 @@ function unitsTold(tenant: string): { read_units: number; write_units: number } 
   for (const { action, answer = "{}" } of own) {
     const { ConsumedCapacity: consumed = [] } = JSON.parse(answer) as { ConsumedCapacity?: Consumed | Consumed[] };
     const kind = action === "Query" || action === "BatchGetItem" ? "read_units" : "write_units";
-    for (const { CapacityUnits: units } of [consumed].flat()) told[kind] += units;
+    for (const { CapacityUnits: units } of [consumed].flat()) reported[kind] += units;
   }
-  return told;
+  return reported;
 }
 
 type Made = Credentials & { readonly tenant_id: string; readonly application_id: string };
@@ -77,7 +77,7 @@ async function brokerage() {
 }
 
 describe("usage", () => {
-  it("is what a script sent, in units what the database told, whatever is killed or repeated", async () => {
+  it("is what a script sent, in units what the database reported, whatever is killed or repeated", async () => {
     const receiver = await startReceiver();
     const { worker, api, asking } = await brokerage();
     await register(api, receiver.url);
@@ -87,7 +87,7 @@ describe("usage", () => {
     expect((await api.call("GET", "/clients/cli_01JD0000000000000000000000")).status).toBe(404);
     expect((await api.call("PATCH", `/clients/${client_id}`, { body: { nothing: 1 } })).status).toBe(422);
     expect((await api.call("POST", "/clients", { body: {} })).status).toBe(422);
-    const told = { ...unitsTold(worker.tenant_id) };
+    const reported = { ...unitsReported(worker.tenant_id) };
     const own = `&actor_id=${worker.application_id}`;
     const published = await eventually(async () => {
       const { body } = await asking.call<{ data: { actor: { id: string } }[] }>("GET", "/events?limit=100");
@@ -123,7 +123,7 @@ describe("usage", () => {
       ]),
     );
     expect(requests).toEqual({ accounts: 8, clients: 7, transactions: 2, webhook_endpoints: 1 });
-    expect(counted.total).toMatchObject({ requests: 18, writes: 7, ...told });
+    expect(counted.total).toMatchObject({ requests: 18, writes: 7, ...reported });
     expect(counted.total.events).toBe(published.length);
     expect(counted.total.deliveries).toBeGreaterThan(0);
     expect(Number(counted.total.cost_usd)).toBeGreaterThan((18 * 3.7) / 1_000_000);

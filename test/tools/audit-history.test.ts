@@ -40,12 +40,14 @@ function versionsPage(from: number): string {
   const items = some.map(({ key, deleted_at }, at) => {
     const name = deleted_at === undefined ? "Version" : "DeleteMarker";
     const time = deleted_at ?? "2026-02-28T00:20:00.000Z";
-    return `<${name}><Key>${key}</Key><VersionId>v${from + at}</VersionId><LastModified>${time}</LastModified></${name}>`;
+    const version = `<VersionId>v${from + at}</VersionId>`;
+    return `<${name}><Key>${key}</Key>${version}<LastModified>${time}</LastModified></${name}>`;
   });
   const next = from + pageSize;
   const more = next < kept.length;
-  const markers = `<NextKeyMarker>${some.at(-1)?.key}</NextKeyMarker><NextVersionIdMarker>${next}</NextVersionIdMarker>`;
-  return `<ListVersionsResult><IsTruncated>${more}</IsTruncated>${more ? markers : ""}${items.join("")}</ListVersionsResult>`;
+  const key = `<NextKeyMarker>${some.at(-1)?.key}</NextKeyMarker>`;
+  const markers = more ? `${key}<NextVersionIdMarker>${next}</NextVersionIdMarker>` : "";
+  return `<ListVersionsResult><IsTruncated>${more}</IsTruncated>${markers}${items.join("")}</ListVersionsResult>`;
 }
 
 function listPage(prefix: string): string {

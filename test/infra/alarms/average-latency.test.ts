@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { slowRoutes } from "../../infra/latency.ts";
-import { functionName } from "../../infra/stages.ts";
-import { mix } from "../../infra/tools/cost/mix.ts";
-import { routes } from "../../shared/routes/index.ts";
-import { chainOf } from "../bench/published-times.ts";
-import { at, list, ofType, only } from "./assembly.ts";
-import { synthesized } from "./stack-cases.ts";
+import { slowRoutes } from "../../../infra/latency.ts";
+import { functionName } from "../../../infra/stages.ts";
+import { mix } from "../../../infra/tools/cost/mix.ts";
+import { routes } from "../../../shared/routes/index.ts";
+import { chainOf } from "../../bench/published-times.ts";
+import { at, list, ofType, only } from "../assembly.ts";
+import { synthesized } from "../stack-cases.ts";
 
 test("an alarm watches the average duration of every route, unless a reason says why it may take longer", () => {
   const stage = synthesized("production");

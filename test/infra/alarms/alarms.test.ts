@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { runbookFolder, runbookOf } from "../../infra/constructs/runbooks.ts";
-import { readAssembly } from "../../infra/local/template/assembly.ts";
-import type { Stage } from "../../shared/routes/route.ts";
-import { type Alarm, alarmOf, changesOf } from "../support/alarms/alarm.ts";
-import { type MetricData, minutesOfSlot } from "../support/alarms/metric-data.ts";
-import { calculate } from "../support/alarms/metric-math.ts";
-import { type Happening, type Place, situations } from "../support/alarms/situations.ts";
-import { quietTimes, usualDay } from "../support/alarms/traffic.ts";
-import { synthesized } from "./stack-cases.ts";
+import { runbookFolder, runbookOf } from "../../../infra/constructs/runbooks.ts";
+import { readAssembly } from "../../../infra/local/template/assembly.ts";
+import type { Stage } from "../../../shared/routes/route.ts";
+import { type Alarm, alarmOf, changesOf } from "../../support/alarms/alarm.ts";
+import { type MetricData, minutesOfSlot } from "../../support/alarms/metric-data.ts";
+import { calculate } from "../../support/alarms/metric-math.ts";
+import { type Happening, type Place, situations } from "../../support/alarms/situations.ts";
+import { quietTimes, usualDay } from "../../support/alarms/traffic.ts";
+import { synthesized } from "../stack-cases.ts";
 
 const stages = ["sandbox", "production"] as const;
 
@@ -109,7 +109,7 @@ test("the runbooks have the table of alarms as it was seen", () => {
     const minutes = [...after].toSorted((one, other) => one - other).join(" or ");
     return `| \`${name}\` | ${situations[name]?.what} | ${minutes} | [${page}](${page}) |`;
   });
-  const text = readFileSync(new URL(`../../${runbookFolder}/README.md`, import.meta.url), "utf8");
+  const text = readFileSync(new URL(`../../../${runbookFolder}/README.md`, import.meta.url), "utf8");
   const table = text.slice(text.indexOf("|---"));
   expect(table.trim().split("\n").slice(1)).toEqual(lines);
 });

@@ -1,16 +1,16 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { limits } from "../../shared/limits.ts";
-import { atOnce } from "../support/builders/brokerage.ts";
-import { startApi } from "../support/emulator/api.ts";
-import { asOperator, newCaller, type TestCaller } from "../support/emulator/request.ts";
-import { failure } from "../support/emulator/watched-endpoint.ts";
+import { limits } from "../../../shared/limits.ts";
+import { atOnce } from "../../support/builders/brokerage.ts";
+import { startApi } from "../../support/emulator/api.ts";
+import { asOperator, newCaller, type TestCaller } from "../../support/emulator/request.ts";
+import { failure } from "../../support/emulator/watched-endpoint.ts";
 
 const api = await startApi();
 afterAll(api.stop);
 afterEach(() => {
   api.watched.interfere = () => undefined;
 });
-const { countRequest } = await import("../../shared/table/counters.ts");
+const { countRequest } = await import("../../../shared/table/counters.ts");
 
 /** 2030-03-17T17:47:00Z, and half a second. */
 const minute = 1_900_000_020_000;
