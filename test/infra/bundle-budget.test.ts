@@ -17,7 +17,7 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 120,
+  "documents/openapi": 121,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in. Reporting
   // who is refused is 7: the client of SQS.
   "oauth/token": 150,
@@ -38,7 +38,7 @@ const others: Readonly<Record<string, number>> = {
   // They are decided as the same move of an update.
   "transactions/approve": 218,
   "transactions/reject": 212,
-  "accounts/update": 199,
+  "accounts/update": 200,
   "sandbox/open-trade": 191,
   "sandbox/close-trade": 178,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
@@ -51,7 +51,7 @@ const others: Readonly<Record<string, number>> = {
   // It decides about margin and liquidations, and asks platforms for them.
   "margin/evaluate": 130,
   // It reads what waits for a price, and closes by deciding like the others.
-  "sandbox/match": 138,
+  "sandbox/match": 139,
   // A price does all that there is: it fills, closes, calls and liquidates.
   "sandbox/set-prices": 218,
   // It reads the events that it causes, whose payloads need their dictionary.
