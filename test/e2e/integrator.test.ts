@@ -370,7 +370,7 @@ describe("the Postman collection", () => {
     expect(left.filter((each) => / 1$/.test(each) && reports.includes(each.split(" ")[0] ?? ""))).toEqual([]);
     const asked = new Set(left.map((each) => each.split(" ")[0]));
     const commands = routes.filter(({ method, stages }) => method !== "GET" && stages.includes("sandbox"));
-    // The tour shows what these two refuse; they are commands of the same pipeline (test/data/audit/commands.test.ts).
+    // The tour shows what these two refuse; that they leave an entry is in test/data/audit/commands.test.ts.
     expect(commands.map(({ id }) => id).filter((id) => !asked.has(id))).toEqual(["requeue_command", "retry_delivery"]);
   }, 180_000);
 });

@@ -3,13 +3,18 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import { draftTenant } from "../../shared/domain/tenant.ts";
 import type { TestAnswer, TestApi } from "../support/emulator/api.ts";
 import { type Emulator, startEmulator } from "../support/emulator/emulator.ts";
-import { readStream } from "../support/emulator/raw-table.ts";
+import { readStream, scanTable } from "../support/emulator/raw-table.ts";
 import { newCaller } from "../support/emulator/request.ts";
+import { auditsIn } from "../support/oracles/audit-oracle.ts";
 import { findings } from "../support/oracles/oracle.ts";
+import { type AskedCommand, askedBy, auditFaults } from "./audit/commands.ts";
 import { enter } from "./model.ts";
 import { type Answered, type Books, emptyBooks, type Intent, shownAccount } from "./model-books.ts";
 import { type Act, type Command, lists, type Program, type Sent, type Step, type Tenant } from "./program-acts.ts";
 import { again, intentOf, requestOf } from "./program-requests.ts";
+
+/** One command in so many is also sent by an application that may not. */
+const refusedEvery = 4;
 
 /** A program found something that must not be. */
 class Broken extends Error {}
@@ -27,6 +32,7 @@ export async function runProgram(api: TestApi, program: Program, seen = new Map<
   });
   try {
     const run = new Run(api, tables, seen);
+    api.queues.takeFrom("refusals");
     await run.open();
     for (const each of program) await run.step(each);
     await run.close();
@@ -55,6 +61,7 @@ class Run {
   private readonly tables: Emulator;
   private readonly tenants: readonly Tenant[];
   private readonly seen: Map<string, number>;
+  private readonly asked: AskedCommand[] = [];
   private made = 0;
 
   constructor(api: TestApi, tables: Emulator, seen: Map<string, number>) {
@@ -64,7 +71,8 @@ class Run {
     this.tenants = [0, 1, 2].map(() => {
       const first = newCaller();
       const canary = `canary-${first.tenant_id.slice(-20)}`;
-      const callers = [first, newCaller({ tenant_id: first.tenant_id })];
+      const { tenant_id } = first;
+      const callers = [first, newCaller({ tenant_id }), newCaller({ tenant_id, scopes: [] })];
       return { callers, canary, books: emptyBooks(), keyed: [] };
     });
   }
@@ -140,7 +148,24 @@ class Run {
     const { publishDirectly } = await import("../support/emulator/publishing.ts");
     if ((await publishDirectly(records)) > 0) throw new Broken("Events were not published.");
     await this.judge("after the events were published");
-    for (const tenant of this.tenants) await this.ask(tenant, "GET", "/events?limit=100");
+    const caused = new Set<string>();
+    for (const tenant of this.tenants) for (const id of await this.causes(tenant)) caused.add(id);
+    const refused = this.api.queues.takeFrom("refusals").map(({ body }) => String(Object(body)["request_id"]));
+    const entries = auditsIn(await scanTable(this.tables));
+    const faults = auditFaults(this.asked, { entries, caused, refused });
+    if (faults.length > 0) throw new Broken(faults.join("\n"));
+  }
+
+  /** The requests that the events of a brokerage were caused by. */
+  private async causes(tenant: Tenant): Promise<string[]> {
+    const found: string[] = [];
+    let path: string | undefined = "/events?limit=100";
+    while (path !== undefined) {
+      const { body } = await this.ask(tenant, "GET", path);
+      found.push(...body.data.map(({ request_id }: { request_id: string }) => request_id));
+      path = body._links.next?.href.replace(/^.*\/v2/, "");
+    }
+    return found;
   }
 
   private async judge(when: string): Promise<void> {
@@ -148,7 +173,16 @@ class Run {
     if (found.length > 0) throw new Broken([`The oracle found, ${when}:`, ...found].join("\n"));
   }
 
+  /** What every few commands are sent by first: an application without any scope, to which everything is refused. */
+  private async sendWithoutScope({ tenant, method, address, body, intent }: Sent): Promise<void> {
+    const parts = { application: 2, ...(body === undefined ? {} : { body }) };
+    const answer = await this.ask(tenant, method, address, parts);
+    this.asked.push(askedBy(intent.do, tenant.callers[2]?.tenant_id ?? "", answer));
+    if (answer.body.code !== "insufficient_scope") throw new Broken(`Without a scope: ${answer.status} ${answer.text}`);
+  }
+
   private async send(call: Sent): Promise<Answered> {
+    if (this.asked.length % refusedEvery === 0) await this.sendWithoutScope(call);
     const answer = await this.ask(call.tenant, call.method, call.address, {
       application: call.application,
       ...(call.body === undefined ? {} : { body: call.body }),
@@ -160,6 +194,7 @@ class Run {
     const replayed = answer.headers["Idempotent-Replayed"] === "true";
     const told = `${describeIntent(call.intent)}: ${replayed ? "replayed" : (answer.body.code ?? answer.status)}`;
     this.seen.set(told, (this.seen.get(told) ?? 0) + 1);
+    this.asked.push(askedBy(call.intent.do, call.tenant.callers[0]?.tenant_id ?? "", answer));
     return { status: answer.status, text: answer.text, replayed };
   }
 

@@ -41,6 +41,6 @@ describe("random programs over three brokerages answer as the model says, and th
 
 afterAll(() => {
   // A generator that no longer reaches the states would find nothing.
-  const reached = ["deposit: 201", "withdrawal: 201", "move completed: 200", "move returned: 200"];
+  const reached = ["deposit: 201", "withdrawal: 201", "move completed: 200", "move returned: 200", "settings: 200"];
   for (const each of reached) expect([...seen.keys()]).toContain(each);
 });

@@ -1,17 +1,23 @@
 import { readFileSync } from "node:fs";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import type { WebhookEndpoint } from "../../../shared/domain/webhook.ts";
 import { routes } from "../../../shared/routes/index.ts";
+import { bridge } from "../../support/builders/bridge.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { putMarket } from "../../support/builders/trading-data.ts";
-import { startApi } from "../../support/emulator/api.ts";
+import { startApi, type TestAnswer } from "../../support/emulator/api.ts";
+import { waitingDeliveries } from "../../support/emulator/deliveries.ts";
 import { readStream, scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller } from "../../support/emulator/request.ts";
 import { auditsIn } from "../../support/oracles/audit-oracle.ts";
 import { findings } from "../../support/oracles/oracle.ts";
+import { someClient } from "../../support/stack/api-client.ts";
 
 const api = await startApi();
 afterAll(api.stop);
 
+const { readKeys } = await import("../../../shared/table/store.ts");
+const { webhooks } = await import("../../../shared/table/entities.ts");
 const { publishing } = await import("../../support/emulator/publishing.ts");
 const work = publishing(api);
 
@@ -150,5 +156,55 @@ describe("a rejected item that a person tries again", () => {
     const entries = await retries();
     expect(entries.map(({ resource }) => resource.id)).toEqual([id, applied.body.transaction_id]);
     expect(await findings(api.emulator)).toEqual([]);
+  });
+});
+
+describe("a command that the tour only shows as refused leaves exactly one entry", () => {
+  const caller = newCaller();
+  const broker = brokerage(api, caller);
+  const call = (method: string, path: string, body?: object) =>
+    api.call(caller, method, path, body === undefined ? {} : { body });
+
+  /** How many entries the request of an answer has, and of which action, once everything that waits is published. */
+  async function entriesOf({ headers }: TestAnswer): Promise<string[]> {
+    const waiting = (await readStream(api.emulator)).filter(
+      ({ eventName, dynamodb: { NewImage: image } }) =>
+        eventName === "INSERT" && image?.["et"]?.S === "OUTBOX" && image["tenant_id"]?.S === caller.tenant_id,
+    );
+    await work.publish(waiting);
+    const own = auditsIn(await scanTable(api.emulator)).filter(({ tenant }) => tenant === caller.tenant_id);
+    const told = own.filter(({ members }) => members["request_id"] === headers["X-Request-Id"]);
+    return told.map(({ members }) => String(members["action"]));
+  }
+
+  it("requeue_command", async () => {
+    const source = await bridge(api, caller).newSource();
+    const link = { platform: "mt5", platform_login: "88000001", source_id: source.id };
+    const account = await broker.account(undefined, { type: "demo", ...link });
+    const deposit = await broker.deposit(account, "1.00", { status: "completed" });
+    const commands = `${source.path}/commands`;
+    const take = async () => (await call("POST", `${commands}/take`, { lease_seconds: 10 })).body.data;
+    await take();
+    await call("POST", `${commands}/${deposit.command_id}/ack`, { attempt: 1, status: "unknown" });
+    const [search] = await take();
+    await call("POST", `${commands}/${search.id}/ack`, { attempt: 1, status: "done" });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 620_000 });
+    const requeued = await call("POST", `${commands}/${deposit.command_id}/requeue`);
+    vi.useRealTimers();
+    expect(requeued).toMatchObject({ status: 200, body: { status: "waiting" } });
+    expect(await entriesOf(requeued)).toEqual(["requeue_command"]);
+  });
+
+  it("retry_delivery", async () => {
+    const url = "https://example.com/hook";
+    const { body: endpoint } = await call("POST", "/webhook_endpoints", { url, event_types: ["*"] });
+    await entriesOf(await call("POST", "/clients", someClient()));
+    const [event] = (await call("GET", "/events?type=client.created")).body.data;
+    const stored = await readKeys([webhooks.key(caller.tenant_id, endpoint.id)]);
+    const fields = { event_id: event.id, event_sequence: event.sequence, status: "succeeded", wake_at: null } as const;
+    const [ended = ""] = await waitingDeliveries(api, stored[0] as WebhookEndpoint, 1, fields);
+    const retried = await call("POST", `/deliveries/${ended}/retry`);
+    expect([retried.status, retried.text]).toEqual([202, expect.stringContaining(event.id)]);
+    expect(await entriesOf(retried)).toEqual(["retry_delivery"]);
   });
 });
