@@ -93,7 +93,7 @@ describe.each(routes.filter((row) => row.auth === "token").map((row) => [`${row.
       expect(refused).toMatchObject({ status: 403, body: { code: "operators_only" } });
       const viewer = { ...asOperator(caller, "Ana", "viewer"), scopes: [] };
       const admitted = await api.call(viewer, row.method, address, given);
-      // The operator of GET /me is looked up, and this one is in no table; limits are answered without looking.
+      // The operator of GET /me is looked up, and this one is in no table; limits are shown without a look-up.
       const free = row.id === "get_limits" ? undefined : "not_found";
       expect(admitted.body["code"]).toBe(row.scope === null ? free : "insufficient_scope");
     });
