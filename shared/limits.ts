@@ -295,6 +295,8 @@ export const limits = {
     unpublished_after_seconds: 60,
     /** Numbers of events whose partitions are named alike; a list looks at one after the other. */
     per_partition: 1_000_000,
+    /** Numbers that are left out after a restore: a list looks at the partition of each million of them. */
+    max_left_out: 100_000_000,
     /** Partitions that the numbers of each million events are spread over: 2,000 events of 2 units a second. */
     lanes: 4,
     /** A number that is missing before an event as fresh as this may not be seen yet; DynamoDB takes milliseconds. */

@@ -1,5 +1,5 @@
 import type { Context } from "aws-lambda";
-import { releaseParked } from "../../shared/events/parking.ts";
+import { operatorAction } from "../../shared/events/operator-actions.ts";
 import { wakePublisher } from "../../shared/events/publish-groups.ts";
 import { writeCountedRefusals } from "../../shared/events/refusals.ts";
 import { settleOverdueCommands } from "../../shared/feed/command-sweep.ts";
@@ -15,14 +15,14 @@ import { replayOverdue } from "../../shared/webhooks/replay.ts";
 import { switchOffNoted } from "../../shared/webhooks/switch-off.ts";
 
 /**
- * Runs on a schedule: sends deliveries that are due, and completes work that was started and not finished. The sweeps
- * run concurrently, so that neither a backlog nor a failure of one delays the others. With the action `release_parked`
- * it puts back what an operator wants to have published again, and does nothing else.
+ * Runs on a schedule: sends deliveries that are due, and completes work that was not finished. The sweeps run
+ * concurrently, so that none delays another. An action of an operator takes the place of all of them.
  */
 export async function handler(event: { action?: string }, context: Context): Promise<Record<string, number>> {
   const remainingMs = () => context.getRemainingTimeInMillis();
   const hasTime = () => remainingMs() > limits.events.sweep_reserve_ms;
-  if (event.action === "release_parked") return releaseParked(hasTime);
+  const asked = operatorAction(event, hasTime);
+  if (asked !== undefined) return asked;
   return runSweeps({
     unpublished: wakePublisher(hasTime),
     fanned_out: completeFanOut(hasTime),

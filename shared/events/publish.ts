@@ -175,7 +175,7 @@ function addressOf({ resource: { type, id }, data }: WaitingEvent["body"]): stri
   return (linkedTypes.has(type) ? links?.self?.href : undefined) ?? `/v2/${type}s/${id}`;
 }
 
-const linkedTypes: ReadonlySet<string> = new Set(["command", "drift", "audit_seal"]);
+const linkedTypes: ReadonlySet<string> = new Set(["command", "drift", "audit_seal", "restore"]);
 
 /** The endpoints that an event is due to, and when the sweep checks that all its deliveries exist. */
 function dueTo(endpoints: readonly WebhookEndpoint[], moment: number): Pick<PublishedEvent, "endpoints" | "wake_at"> {

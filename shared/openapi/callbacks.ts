@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
 import { LiquidatedAccount } from "../schema/account.ts";
 import { AuditSeal } from "../schema/audit/seal.ts";
-import { BrokerageEvent, EventTypeSchema } from "../schema/event.ts";
+import { BrokerageEvent, EventTypeSchema, Restore } from "../schema/event.ts";
 import type { EventType } from "../schema/event-types.ts";
 import { CommandNotice } from "../schema/feed/command.ts";
 import { Drift } from "../schema/feed/drift.ts";
@@ -87,6 +87,7 @@ export const eventReplies: Partial<Record<EventType, $ZodType>> = {
   "feed.stale": FeedSource,
   "feed.recovered": FeedSource,
   "audit.sealed": AuditSeal,
+  "brokerage.restored": Restore,
 };
 
 /** The component of the resource in an event: the reply of `GET` at the resource's own path. */

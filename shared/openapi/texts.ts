@@ -159,6 +159,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   RejectionReason: "Reason why a verification was rejected.",
   ReplayEventsRequest: "Range of events to replay.",
   RetryFeedRejectRequest: "Decision on which transaction the money of an item belongs to.",
+  Restore: "A restore of the data of the brokerage from a copy, and which events are void by it.",
   RevocationRequest: "A token to revoke (RFC 7009).",
   RotateApplicationSecretRequest: "Grace period of the previous secret.",
   RotateWebhookSecretRequest: "Grace period of the previous secret.",

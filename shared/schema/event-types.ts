@@ -24,6 +24,7 @@ export const optInEventTypes = [
   "feed.stale",
   "feed.recovered",
   "audit.sealed",
+  "brokerage.restored",
 ] as const;
 
 /** One event type. */

@@ -105,3 +105,19 @@ export const ListEventsQuery = z.strictObject({
   ),
   sort: described(z.optional(z.enum(["sequence", "-sequence"])), "Sort order; a leading hyphen means descending."),
 });
+
+/** A restore of the data of a brokerage, as its event shows it. */
+export const Restore = z.object({
+  id: described(z.string(), "Identifier of the restore, assigned by the service."),
+  object: described(z.literal("restore"), "Resource type; always this value."),
+  restored_to: described(Timestamp, "Time that the data were restored to."),
+  last_valid_sequence: described(z.string(), "Number of the last event that the restored data have."),
+  resumed_after_sequence: described(
+    z.string(),
+    "Events above `last_valid_sequence` up to this number are void, and none of these numbers is given again. Read " +
+      "each resource that they name again, and delete what is not found (404).",
+  ),
+  version: described(z.int(), "Always 1."),
+  created_at: described(Timestamp, "Time of this announcement."),
+  _links: ownFields._links,
+});

@@ -85,6 +85,7 @@ const scripts = [
   "deploy",
   "drill",
   "erase",
+  "restore",
   "bridge",
   "ticks",
   "receiver",
@@ -137,6 +138,10 @@ const refused: readonly (readonly [script: string, words: readonly string[], nam
   ["erase", [], "client"],
   ["erase", ["client", "--tenant", "brk_1", "--client", "cli_1"], "--tenant"],
   ["erase", ["client", "--tenant", "brk_01JD0000000000000000000000"], "--client"],
+  ["restore", [], "numbers"],
+  ["restore", ["numbers", "--after", "7"], "--tenant"],
+  ["restore", ["numbers", "--tenant", "brk_01JD0000000000000000000000", "--after", "7"], "--last-valid"],
+  ["restore", ["numbers", "--stage", "staging"], "--stage"],
 ];
 
 describe("a command", () => {

@@ -210,6 +210,42 @@ describe("npm start", { timeout: 90_000 }, () => {
     expect([await ended(wrong.child), wrong.text()]).toEqual([1, expect.stringContaining("--client must be")]);
   });
 
+  it("lets events be numbered above those that receivers saw, by the command of the runbook on a restore", async () => {
+    const { base_url } = first.ready;
+    const made = run([...command, "--name", "CRM"]);
+    expect(await ended(made.child), made.text()).toBe(0);
+    const application = JSON.parse(made.text());
+    const { tenant_id: tenant } = application;
+    const api = apiClient(base_url, await getToken(base_url, application));
+    const body = { email: "seen@example.com", first_name: "Ana", last_name: "Silva" };
+    expect((await api.call("POST", "/clients", { body })).status).toBe(201);
+    const path = "/events?sort=-sequence&limit=1";
+    const newest = async () =>
+      (await api.call<{ data: { type: string; sequence: string }[] }>("GET", path)).body.data[0];
+    const last = await eventually(newest);
+    const tool = [
+      "--import",
+      tsx,
+      join(root, "infra", "tools", "restore.ts"),
+      "numbers",
+      "--local",
+      "--tenant",
+      tenant,
+    ];
+    const after = Number(last.sequence) + 1000;
+    const stated = ["--last-valid", last.sequence, "--restored-to", "2026-01-31T12:00:00Z"];
+    const low = run([...tool, ...stated, "--after", last.sequence, "--last-valid", "99"]);
+    expect([await ended(low.child), low.text()]).toEqual([1, expect.stringContaining("--after must not be below")]);
+    const raised = run([...tool, ...stated, "--after", String(after)]);
+    expect(await ended(raised.child), raised.text()).toBe(0);
+    expect(JSON.parse(raised.text())).toEqual({ resumed_after: after, void_events: 1000 });
+    const announced = await eventually(async () => {
+      const found = await newest();
+      return found?.type === "brokerage.restored" ? found : undefined;
+    });
+    expect(announced.sequence).toBe(String(after + 1));
+  });
+
   it("makes a brokerage whose first owner, invited by mail, sets up a second factor and calls the API", async () => {
     const email = "ana.silva@example.com";
     const made = run([...command, "--name", "CRM", "--owner", email]);

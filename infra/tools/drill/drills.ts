@@ -90,6 +90,39 @@ async function leakedSecret(session: Session): Promise<readonly string[]> {
   ];
 }
 
+/** The number of the newest event, once so many clients more than before are announced. */
+async function announced(session: Session, emails: readonly string[]): Promise<number> {
+  const last = performance.now() + deliveryLimitMs;
+  const path = "/events?type=client.created&sort=-sequence&limit=10";
+  for (;;) {
+    const { body } = await session.expect(200, "GET", path, [functionOf("list_events")]);
+    const found = body.data.filter((event: Json) => emails.includes(event.data.object.email));
+    if (found.length === emails.length) return Number(body.data[0].sequence);
+    if (performance.now() > last) throw new Error("The events of new clients were not published within 30 seconds.");
+    await pause(betweenLooksMs);
+  }
+}
+
+async function restored(session: Session): Promise<readonly string[]> {
+  const { tenant_id } = (await session.expect(200, "GET", "/me", [functionOf("get_me")])).body;
+  const lastValid = await announced(session, [(await newClient(session)).email]);
+  const moment = new Date().toISOString();
+  const lost = [await newClient(session), await newClient(session)];
+  const seen = await announced(
+    session,
+    lost.map(({ email }) => email),
+  );
+  return [
+    `Suppose that the brokerage ${tenant_id} is restored to ${moment}:`,
+    `its last event then was ${lastValid}, and receivers have seen ${seen}; the clients ${lost
+      .map(({ id }) => id)
+      .join(" and ")} are lost.`,
+    `To repair   npm run restore -- numbers --local --tenant ${tenant_id} --last-valid ${lastValid} \\`,
+    `              --after ${seen} --restored-to ${moment}`,
+    "Look at     GET /events?sort=-sequence: the event brokerage.restored tells receivers what is void",
+  ];
+}
+
 /** The situations by their names. */
 export const drills = {
   "receiver-down": { title: "A receiver of webhooks is down", runbook: "receiver-down.md", make: receiverDown },
@@ -99,4 +132,5 @@ export const drills = {
     runbook: "leaked-application-secret.md",
     make: leakedSecret,
   },
+  restore: { title: "A table is restored to a point in time", runbook: "restore.md", make: restored },
 } as const satisfies Readonly<Record<string, Drill>>;

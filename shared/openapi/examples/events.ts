@@ -4,9 +4,20 @@ import { auditSeal } from "./audit.ts";
 import { commandNotice } from "./commands.ts";
 import { drift } from "./drift.ts";
 import { feedSource } from "./feed.ts";
-import { actor, completed_at, event_id, exampleRequestId, links, transaction_id } from "./identifiers.ts";
+import { actor, completed_at, created_at, event_id, exampleRequestId, links, transaction_id } from "./identifiers.ts";
 import { opened, trade } from "./trading.ts";
 import { transaction } from "./transactions.ts";
+
+const restore = {
+  id: "rst_01JD000000000000000000000K",
+  object: "restore",
+  restored_to: created_at,
+  last_valid_sequence: "41",
+  resumed_after_sequence: "63",
+  version: 1,
+  created_at: completed_at,
+  _links: links({ self: "/events?after_sequence=63" }),
+};
 
 /** An account of 2000.00 USD that bought 1.00 EURUSD and sold 0.50 USDJPY, at its margin call. */
 const called = {
@@ -94,6 +105,7 @@ export const eventData: Readonly<Record<string, EventData>> = {
   "feed.stale": { object: { ...feedSource, lag_ms: 61_000, stale: true }, previous: { stale: false } },
   "feed.recovered": { object: { ...feedSource, version: 4 }, previous: { stale: true } },
   "audit.sealed": { object: auditSeal },
+  "brokerage.restored": { object: restore },
   "command.settled": { object: { ...commandNotice, version: 3 }, previous: { status: "taken" } },
 };
 

@@ -50,6 +50,16 @@ describe("npm run drill", () => {
     expect([refused.status, refused.body.error]).toEqual([401, "invalid_client"]);
   });
 
+  it("states the command by which the numbers of events go on after a restore", async () => {
+    const text = (await drills.restore.make(session)).join(" ");
+    const [, lastValid, after] = /--last-valid (\d+) .*--after (\d+) /.exec(text) ?? [];
+    expect(Number(after)).toBeGreaterThanOrEqual(Number(lastValid) + 2);
+    const lost = [...text.matchAll(/cli_\w+/g)].map(([id]) => id);
+    const path = `/events?type=client.created&after_sequence=${lastValid}`;
+    const { body } = await session.call("GET", path);
+    expect(body.data.map(({ resource }: { resource: { id: string } }) => resource.id)).toEqual(lost);
+  });
+
   it("floods the service, which serves another application meanwhile", async () => {
     const lines = await drills.flood.make(session);
     expect(lines[0]).toMatch(/^\d+ of 150 requests were answered 429, with Retry-After: (?:\d+|none)\.$/);

@@ -1,0 +1,68 @@
+import { stages } from "../../shared/routes/route.ts";
+import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
+import { functionName } from "../stages.ts";
+import { invokeFunction, localRunner } from "./operator.ts";
+
+const help = `Numbers the events of a restored brokerage above all that receivers have seen, and announces it.
+
+npm run restore -- numbers --tenant <id> --last-valid <n> --after <n> --restored-to <time> [options]
+  --tenant <id>         brokerage, brk_...
+  --last-valid <n>      number of the last event that the restored data have
+  --after <n>           number of the last event that any receiver may have seen, or more
+  --restored-to <time>  time that the data were restored to, such as 2026-01-31T12:00:00Z
+  --stage <stage>       stage that it is in, ${stages.join(" or ")} (default sandbox)
+  --local               on the service that npm start runs here, instead of AWS
+  --help                this text
+
+The event brokerage.restored gets the next number. It says that the events above --last-valid up to --after are void.
+Run it while the brokerage has no traffic; infra/runbooks/restore.md says where the two numbers are found.
+On AWS it invokes the stage's sweep-events function with your credentials, which must allow lambda:InvokeFunction.`;
+
+/** The options by the members of the request. */
+const optionOf: Readonly<Record<string, string>> = {
+  tenant_id: "--tenant",
+  last_valid_sequence: "--last-valid",
+  after_sequence: "--after",
+  restored_to: "--restored-to",
+};
+
+/** The function speaks of members of its request, and a person of options. */
+function inOptions(error: unknown): unknown {
+  if (!(error instanceof UsageError)) return error;
+  return new UsageError(error.message.replaceAll(/[a-z]+(?:_[a-z]+)+/g, (member) => optionOf[member] ?? member));
+}
+
+await runCommand(async () => {
+  if (helpAsked(help)) return;
+  const { values, positionals } = readArguments(
+    {
+      tenant: { type: "string" },
+      "last-valid": { type: "string" },
+      after: { type: "string" },
+      "restored-to": { type: "string" },
+      stage: { type: "string", default: "sandbox" },
+      local: { type: "boolean", default: false },
+    },
+    { positionals: 1 },
+  );
+  const [word] = positionals;
+  if (word !== "numbers") {
+    throw new UsageError(`The first argument must be numbers${word === undefined ? "" : `, not "${word}"`}.`);
+  }
+  const stage = stages.find((each) => each === values.stage);
+  if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
+  const request = {
+    ...{ tenant_id: values.tenant, last_valid_sequence: values["last-valid"] },
+    ...{ after_sequence: values.after, restored_to: values["restored-to"] },
+  };
+  for (const [member, value] of Object.entries(request)) {
+    if (value === undefined) throw new UsageError(`${optionOf[member]} must be given; --help says what it is.`);
+  }
+  const config = values.local ? localRunner().config : {};
+  const asked = { action: "resume_numbers", ...request };
+  const answer = invokeFunction(functionName(stage, "sweep-events"), asked, config);
+  const made = await answer.catch((error: unknown) => {
+    throw inOptions(error);
+  });
+  console.log(JSON.stringify(made, null, 2));
+});
