@@ -21,7 +21,11 @@ export interface Aws {
 }
 
 /** Versions of the APIs in the query protocol. */
-const versions: Readonly<Record<string, string>> = { sts: "2011-06-15", cloudformation: "2010-05-15" };
+const versions: Readonly<Record<string, string>> = {
+  sts: "2011-06-15",
+  cloudformation: "2010-05-15",
+  monitoring: "2010-08-01",
+};
 
 const answerLimitMs = 30_000;
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Stage, stages } from "../../../shared/routes/route.ts";
-import { helpAsked, readArguments, runCommand, UsageError } from "../../../shared/runtime/command-line.ts";
+import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
 import type { Template } from "../../checks/assembly.ts";
 import {
   readSettings,
@@ -27,7 +27,13 @@ import {
   mustOwnCertificates,
 } from "./checks.ts";
 import { withoutTerminationProtection } from "./first-creation.ts";
+import { alarmsToWatch, type Watch, watchOptions } from "./rollback.ts";
 import { type StatefulChange, statefulChanges } from "./stateful.ts";
+
+/** Time for the alarms of errors and latency to be raised, which judge 10 and 15 minutes. */
+const watchMinutes: Readonly<Record<Stage, number>> = { sandbox: 0, production: 15 };
+/** The longest that CloudFormation watches (AWS docs: rollback triggers). */
+const maxWatchMinutes = 180;
 
 const help = `Deploys a stage: checks the account, shows what happens to data, deploys, and runs the smoke test.
 
@@ -36,6 +42,8 @@ npm run deploy -- --stage <stage> [options]
   --dry-run            checks and shows only, deploys nothing
   --allow <list>       logical ids of stateful resources, with commas between them, that may be removed or replaced
   --assembly <folder>  deploys this cloud assembly and does not synthesize one
+  --watch <minutes>    rolls an update back when an alarm of errors, latency or publishing is raised while it runs or
+                       so long after it; 0 watches nothing (default ${watchMinutes.production}, in the sandbox 0)
   --no-smoke           leaves out the smoke test
   --help               this text
 
@@ -48,6 +56,7 @@ interface Options {
   readonly isDry: boolean;
   readonly allowed: readonly string[];
   readonly assembly: string | undefined;
+  readonly watchMinutes: number;
   readonly isSmokeTested: boolean;
 }
 
@@ -55,7 +64,7 @@ function optionsOf(): Options {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
   const { values } = readArguments({
-    ...{ stage: text, "dry-run": flag, allow: text, assembly: text, "no-smoke": flag },
+    ...{ stage: text, "dry-run": flag, allow: text, assembly: text, watch: text, "no-smoke": flag },
   });
   if (values.stage === undefined) throw new UsageError("The option --stage is missing: name the stage to deploy.");
   const stage = stages.find((each) => each === values.stage);
@@ -65,6 +74,7 @@ function optionsOf(): Options {
     isDry: values["dry-run"],
     allowed: values.allow?.split(",").map((id) => id.trim()) ?? [],
     assembly: values.assembly,
+    watchMinutes: wholeNumber("watch", values.watch ?? String(watchMinutes[stage]), 0, maxWatchMinutes),
     isSmokeTested: !values["no-smoke"],
   };
 }
@@ -169,14 +179,27 @@ function templateIn(folder: string, name: string): Partial<Template> {
   throw new UsageError(`${folder} is no cloud assembly of this stage: it has no ${name}.template.json.`);
 }
 
-async function deployStage({ stage }: Options, folder: string, isFirst: boolean): Promise<void> {
+/** What an update is watched by, which is shown; a first creation is watched by nothing. */
+async function watchOf(aws: Aws, options: Options, next: Partial<Template>, isFirst: boolean): Promise<Watch> {
+  const { stage, watchMinutes: minutes } = options;
+  if (isFirst || minutes === 0) return { alarms: [], ringing: [] };
+  const watch = await alarmsToWatch(aws, stage, next);
+  const names = watch.alarms.map((arn) => arn.split(":").at(-1)).join(", ") || "no alarm";
+  console.log(`\nRolled back by: ${names}, until ${minutes} minutes after the last resource`);
+  for (const name of watch.ringing) console.warn(`Warning: ${name} is in alarm already and rolls nothing back.`);
+  return watch;
+}
+
+async function deployStage(options: Options, folder: string, isFirst: boolean, watch: Watch): Promise<void> {
+  const { stage } = options;
   const deploy = [...cdk, "deploy", "--require-approval", "never"];
   const foundation = "The role that API Gateway logs with is not made: look at the stack brokerage-foundation.";
   await run([...deploy, "-c", "foundation=true"], foundation);
   const advice =
-    `CloudFormation has rolled it back. The first resource with CREATE_FAILED or UPDATE_FAILED above is the cause; ` +
-    "infra/runbooks/failed-deployment.md says what to do.";
-  const deployFrom = async (assembly: string) => await run([...deploy, "--app", assembly], advice);
+    "CloudFormation has rolled it back. The first resource with CREATE_FAILED or UPDATE_FAILED above is the cause, " +
+    "or an alarm that watched the update; infra/runbooks/failed-deployment.md says what to do.";
+  const words = isFirst ? [] : watchOptions(watch, options.watchMinutes);
+  const deployFrom = async (assembly: string) => await run([...deploy, "--app", assembly, ...words], advice);
   if (isFirst && stage === "production") await withoutTerminationProtection(folder, stackName(stage), deployFrom);
   await deployFrom(folder);
 }
@@ -217,8 +240,9 @@ async function main(): Promise<void> {
   mustHaveSender(next);
   const isFirst = !isCreated(stack);
   showChanges(statefulChanges(isFirst ? {} : await deployedTemplate(aws, name), next), allowed);
+  const watch = await watchOf(aws, options, next, isFirst);
   if (isDry) return console.log("\nNothing was deployed (--dry-run).");
-  await deployStage(options, folder, isFirst);
+  await deployStage(options, folder, isFirst, watch);
   if (options.isSmokeTested) await smokeTest(aws, options, config);
 }
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { mustHaveNode } from "../../../infra/tools/deploy/checks.ts";
+import { watchedAlarms } from "../../../infra/tools/deploy/rollback.ts";
 import { statefulChanges, statefulOf } from "../../../infra/tools/deploy/stateful.ts";
 import { type CommandProcess, startCommandProcess } from "../../support/command-process.ts";
 import { keptStage } from "../assembly.ts";
@@ -84,6 +85,8 @@ interface Account {
   bootstrap: string | undefined;
   stack: { status: string; template: object } | undefined;
   keys: number;
+  /** State of each alarm that there is. */
+  alarms: Readonly<Record<string, string>>;
 }
 
 const arn = "<GetCallerIdentityResponse><Account>123456789012</Account></GetCallerIdentityResponse>";
@@ -108,9 +111,24 @@ describe("npm run deploy", () => {
   let server: Server;
   let folder: string;
   let account: Account;
-  const template = { Resources: { Table: { Type: "AWS::DynamoDB::Table", Properties: { KeySchema: ["pk"] } } } };
+  /** Alarms of the template: those that watch an update, but one. */
+  const alarmNames = ["errors-fast-burn", "latency", "background-errors", "publish-failed"].map(
+    (id) => `brokerage-production-${id}`,
+  );
+  const alarms = alarmNames.map((AlarmName) => [
+    AlarmName,
+    { Type: "AWS::CloudWatch::Alarm", Properties: { AlarmName } },
+  ]);
+  const table = { Type: "AWS::DynamoDB::Table", Properties: { KeySchema: ["pk"] } };
+  const template = { Resources: { Table: table, ...Object.fromEntries(alarms) } };
   /** Actions that were asked for, in their order. */
   let asked: string[] = [];
+
+  function alarmOf(name: string): string {
+    const state = account.alarms[name];
+    const alarm = `<AlarmArn>arn:aws:cloudwatch:eu-west-1:123456789012:alarm:${name}</AlarmArn>`;
+    return state === undefined ? "<MetricAlarms/>" : `${alarm}<StateValue>${state}</StateValue>`;
+  }
 
   function answer(action: string, stackName: string | null): readonly [status: number, body: string] {
     if (action === "GetCallerIdentity") return account.identity;
@@ -148,6 +166,7 @@ describe("npm run deploy", () => {
         const position = from + size < account.keys ? String(from + size) : undefined;
         return void response.end(JSON.stringify({ item: Array(size).fill({}), position }));
       }
+      if (action === "DescribeAlarms") return void response.end(alarmOf(parameters.get("AlarmNames.member.1") ?? ""));
       const [status, text] = answer(action ?? "", parameters.get("StackName"));
       response.writeHead(status).end(text);
     });
@@ -168,6 +187,7 @@ describe("npm run deploy", () => {
       bootstrap: "21",
       stack: { status: "UPDATE_COMPLETE", template },
       keys: 3,
+      alarms: {},
     };
   });
 
@@ -305,7 +325,7 @@ describe("npm run deploy", () => {
 
   /** What the CDK was asked for by a deployment that is not dry, in a folder with a command of its own. */
   async function deployed(
-    stage: string,
+    ...words: string[]
   ): Promise<{ words: string; folder?: string; terminationProtection?: boolean }[]> {
     const own = mkdtempSync(join(tmpdir(), "deployed-"));
     const bin = join(own, "node_modules", "aws-cdk", "bin");
@@ -313,7 +333,7 @@ describe("npm run deploy", () => {
     writeFileSync(join(bin, "cdk"), notingCdk);
     const there = startCommandProcess(own);
     try {
-      const { code, text } = await runIn(there, ["--no-smoke", "--stage", stage]);
+      const { code, text } = await runIn(there, ["--no-smoke", "--stage", ...words]);
       expect([code, text]).toEqual([0, expect.stringContaining("Stateful resources")]);
       const lines = readFileSync(join(own, "cdk.log"), "utf8").trim().split("\n");
       return lines.map((line) => JSON.parse(line));
@@ -324,7 +344,11 @@ describe("npm run deploy", () => {
   }
 
   const foundation = { words: "deploy --require-approval never -c foundation=true" };
-  const whole = () => ({ words: "deploy --require-approval never --app", folder, terminationProtection: true });
+  const whole = (more = "") => ({
+    words: `deploy --require-approval never --app${more}`,
+    ...{ folder, terminationProtection: true },
+  });
+  const unwatched = " --rollback-trigger-alarm-arns none";
 
   test("deploys the assembly that it is given, of production first without termination protection", async () => {
     account.stack = { status: "ROLLBACK_COMPLETE", template: {} };
@@ -337,7 +361,32 @@ describe("npm run deploy", () => {
     });
     expect(existsSync(first?.folder ?? "")).toBe(false);
     account.stack = { status: "UPDATE_COMPLETE", template };
-    expect(await deployed("production")).toEqual([foundation, whole()]);
+    expect(await deployed("production")).toEqual([foundation, whole(unwatched)]);
+  });
+
+  test("watches alarms that production has, as many as CloudFormation takes", async () => {
+    const { resources } = await keptStage({ stage: "production" });
+    const names = resources.map(({ properties }) => properties["AlarmName"]);
+    expect(names).toEqual(expect.arrayContaining(watchedAlarms.map((id) => `brokerage-production-${id}`)));
+    expect(watchedAlarms.length).toBeLessThanOrEqual(5);
+  });
+
+  test("has an update of production rolled back by alarms that exist, stay and do not ring already", async () => {
+    const [errors = "", latency = "", background = ""] = alarmNames;
+    account.alarms = { [errors]: "OK", [latency]: "ALARM", [background]: "INSUFFICIENT_DATA" };
+    account.alarms = { ...account.alarms, "brokerage-production-iterator-age": "OK" };
+    const triggers = [errors, background].map(
+      (name) => ` --rollback-trigger-alarm-arns arn:aws:cloudwatch:eu-west-1:123456789012:alarm:${name}`,
+    );
+    const watched = (minutes: number) => ` --monitoring-time-minutes ${minutes}${triggers.join("")}`;
+    expect(await deployed("production")).toEqual([foundation, whole(watched(15))]);
+    expect(await deployed("production", "--watch", "30")).toEqual([foundation, whole(watched(30))]);
+    expect(await deployed("production", "--watch", "0")).toEqual([foundation, whole(unwatched)]);
+    expect(await deployed("sandbox")).toEqual([foundation, whole(unwatched)]);
+    const { text } = await deploy(["--stage", "production"]);
+    expect(text).toContain(`Rolled back by: ${errors}, ${background}, until 15 minutes after the last resource`);
+    expect(text).toContain(`Warning: ${latency} is in alarm already`);
+    expect((await deploy(["--watch", "181"])).text).toBe("--watch must be a whole number from 0 to 180.\n");
   });
 
   test("names what is missing of the environment and of the arguments", async () => {
