@@ -17,7 +17,7 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 121,
+  "documents/openapi": 122,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in. Reporting
   // who is refused is 7: the client of SQS.
   "oauth/token": 150,
@@ -71,7 +71,7 @@ const others: Readonly<Record<string, number>> = {
   "feed/take-commands": 135,
   // The samples of events are 25 KiB.
   "webhooks/test": 160,
-  "sandbox/trigger-event": 159,
+  "sandbox/trigger-event": 160,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
   "events/sweep-events": 302,
 };
