@@ -58,12 +58,6 @@ export async function describeStack(aws: Aws, name: string): Promise<DeployedSta
   return { status: elementOf(xml, "StackStatus") ?? "", outputs: Object.fromEntries(outputs) };
 }
 
-/** The template of a deployed stack. */
-export async function deployedTemplate(aws: Aws, name: string): Promise<object> {
-  const xml = await aws.query("cloudformation", "GetTemplate", { StackName: name });
-  return JSON.parse(elementOf(xml, "TemplateBody") ?? "{}") as object;
-}
-
 /**
  * Asserts that the account and region are bootstrapped for the CDK.
  * @throws UsageError that names the command when they are not

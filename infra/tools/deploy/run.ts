@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { type Stage, stages } from "../../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
 import type { Template } from "../../checks/assembly.ts";
@@ -17,7 +16,6 @@ import { type Aws, connect } from "./aws.ts";
 import {
   accountOf,
   type DeployedStack,
-  deployedTemplate,
   describeStack,
   keysWarning,
   mustBeBootstrapped,
@@ -29,6 +27,7 @@ import {
 import { withoutTerminationProtection } from "./first-creation.ts";
 import { alarmsToWatch, type Watch, watchOptions } from "./rollback.ts";
 import { type StatefulChange, statefulChanges } from "./stateful.ts";
+import { deployedTemplates, templatesIn, withNested } from "./templates.ts";
 
 /** Time for the alarms of errors and latency to be raised, which judge 10 and 15 minutes. */
 const watchMinutes: Readonly<Record<Stage, number>> = { sandbox: 0, production: 15 };
@@ -172,13 +171,6 @@ async function synthesized({ stage, assembly }: Options): Promise<string> {
   return folder;
 }
 
-/** The template of a stack in a cloud assembly. */
-function templateIn(folder: string, name: string): Partial<Template> {
-  const file = join(folder, `${name}.template.json`);
-  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as Partial<Template>;
-  throw new UsageError(`${folder} is no cloud assembly of this stage: it has no ${name}.template.json.`);
-}
-
 /** What an update is watched by, which is shown; a first creation is watched by nothing. */
 async function watchOf(aws: Aws, options: Options, next: Partial<Template>, isFirst: boolean): Promise<Watch> {
   const { stage, watchMinutes: minutes } = options;
@@ -236,11 +228,12 @@ async function main(): Promise<void> {
   const stack = await checkAccount(aws, config);
   if (stack !== undefined) mustBeUpdatable(name, stack);
   const folder = await synthesized(options);
-  const next = templateIn(folder, name);
-  mustHaveSender(next);
+  const next = templatesIn(folder, name);
+  mustHaveSender(next.parent);
   const isFirst = !isCreated(stack);
-  showChanges(statefulChanges(isFirst ? {} : await deployedTemplate(aws, name), next), allowed);
-  const watch = await watchOf(aws, options, next, isFirst);
+  const deployed = isFirst ? {} : withNested(await deployedTemplates(aws, name, next));
+  showChanges(statefulChanges(deployed, withNested(next)), allowed);
+  const watch = await watchOf(aws, options, next.parent, isFirst);
   if (isDry) return console.log("\nNothing was deployed (--dry-run).");
   await deployStage(options, folder, isFirst, watch);
   if (options.isSmokeTested) await smokeTest(aws, options, config);

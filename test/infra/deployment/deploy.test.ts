@@ -1,15 +1,11 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { mustHaveNode } from "../../../infra/tools/deploy/checks.ts";
-import { watchedAlarms } from "../../../infra/tools/deploy/rollback.ts";
 import { statefulChanges, statefulOf } from "../../../infra/tools/deploy/stateful.ts";
-import { type CommandProcess, startCommandProcess } from "../../support/command-process.ts";
 import { keptStage } from "../assembly.ts";
+import { type Account, type DeployCommand, quietAccount, startDeployCommand, template } from "./deploy-command.ts";
 
 /**
  * Logical ids of what holds data, secrets, people or addresses, in the order of the alphabet. CloudFormation deletes
@@ -78,142 +74,19 @@ describe("stateful resources", () => {
 
 const dashboardStackId = "DashboardNestedStackDashboardNestedStackResource8EE10CBD";
 
-/** What AWS answers; each situation changes a part of it. */
-interface Account {
-  identity: readonly [status: number, body: string];
-  concurrency: { ConcurrentExecutions: number; UnreservedConcurrentExecutions: number };
-  bootstrap: string | undefined;
-  stack: { status: string; template: object } | undefined;
-  keys: number;
-  /** State of each alarm that there is. */
-  alarms: Readonly<Record<string, string>>;
-}
-
-const arn = "<GetCallerIdentityResponse><Account>123456789012</Account></GetCallerIdentityResponse>";
-const absent =
-  "<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack does not exist</Message></Error></ErrorResponse>";
-const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
-
-/** Takes the place of the CDK's command: notes its words, and the protection of the stack in the assembly to deploy. */
-const notingCdk = `
-  const { appendFileSync, readFileSync } = require("node:fs");
-  const words = process.argv.slice(2);
-  const [folder] = words.splice(words.indexOf("--app") + 1 || words.length, 1);
-  const manifest = folder && JSON.parse(readFileSync(folder + "/manifest.json", "utf8"));
-  const { terminationProtection } = manifest?.artifacts["brokerage-production"].properties ?? {};
-  appendFileSync("cdk.log", JSON.stringify({ words: words.join(" "), folder, terminationProtection }) + "\\n");
-`;
-
-describe("npm run deploy", () => {
-  const root = fileURLToPath(new URL("../../..", import.meta.url));
-  const { PATH } = process.env;
-  let commands: CommandProcess;
-  let server: Server;
-  let folder: string;
-  let account: Account;
-  /** Alarms of the template: those that watch an update, but one. */
-  const alarmNames = ["errors-fast-burn", "latency", "background-errors", "publish-failed"].map(
-    (id) => `brokerage-production-${id}`,
-  );
-  const alarms = alarmNames.map((AlarmName) => [
-    AlarmName,
-    { Type: "AWS::CloudWatch::Alarm", Properties: { AlarmName } },
-  ]);
-  const table = { Type: "AWS::DynamoDB::Table", Properties: { KeySchema: ["pk"] } };
-  const template = { Resources: { Table: table, ...Object.fromEntries(alarms) } };
-  /** Actions that were asked for, in their order. */
-  let asked: string[] = [];
-
-  function alarmOf(name: string): string {
-    const state = account.alarms[name];
-    const alarm = `<AlarmArn>arn:aws:cloudwatch:eu-west-1:123456789012:alarm:${name}</AlarmArn>`;
-    return state === undefined ? "<MetricAlarms/>" : `${alarm}<StateValue>${state}</StateValue>`;
-  }
-
-  function answer(action: string, stackName: string | null): readonly [status: number, body: string] {
-    if (action === "GetCallerIdentity") return account.identity;
-    if (action === "GetTemplate") {
-      return [200, `<TemplateBody>${escaped(JSON.stringify(account.stack?.template))}</TemplateBody>`];
-    }
-    if (stackName === "CDKToolkit") {
-      const version = account.bootstrap;
-      if (version === undefined) return [400, absent];
-      const output = `<OutputKey>BootstrapVersion</OutputKey><OutputValue>${version}</OutputValue>`;
-      return [200, `<StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${output}</Outputs>`];
-    }
-    return account.stack === undefined ? [400, absent] : [200, `<StackStatus>${account.stack.status}</StackStatus>`];
-  }
-
+describe("npm run deploy -- --dry-run", () => {
+  let command: DeployCommand;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "deploy-"));
-    writeFileSync(join(folder, "brokerage-sandbox.template.json"), JSON.stringify(template));
-    writeFileSync(join(folder, "brokerage-production.template.json"), JSON.stringify(template));
-    const artifact = { type: "aws:cloudformation:stack", properties: { terminationProtection: true } };
-    writeFileSync(join(folder, "manifest.json"), JSON.stringify({ artifacts: { "brokerage-production": artifact } }));
-    server = createServer(async (request, response) => {
-      let body = "";
-      for await (const chunk of request) body += chunk;
-      const url = new URL(request.url ?? "/", "http://127.0.0.1");
-      const parameters = new URLSearchParams(body);
-      const action = parameters.get("Action");
-      asked.push(action ?? url.pathname);
-      if (url.pathname.endsWith("/account-settings")) {
-        return void response.end(JSON.stringify({ AccountLimit: account.concurrency }));
-      }
-      if (url.pathname === "/apikeys") {
-        const from = Number(url.searchParams.get("position") ?? 0);
-        const size = Math.min(500, account.keys - from);
-        const position = from + size < account.keys ? String(from + size) : undefined;
-        return void response.end(JSON.stringify({ item: Array(size).fill({}), position }));
-      }
-      if (action === "DescribeAlarms") return void response.end(alarmOf(parameters.get("AlarmNames.member.1") ?? ""));
-      const [status, text] = answer(action ?? "", parameters.get("StackName"));
-      response.writeHead(status).end(text);
-    });
-    await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
-    commands = startCommandProcess(root);
+    command = await startDeployCommand();
   });
   afterAll(async () => {
-    const past = await commands?.stop();
-    server?.close();
-    rmSync(folder, { recursive: true, force: true });
-    expect(past).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(await command?.stop()).toEqual({ code: 0, stdout: "", stderr: "" });
   });
   beforeEach(() => {
-    asked = [];
-    account = {
-      identity: [200, arn],
-      concurrency: { ConcurrentExecutions: 1000, UnreservedConcurrentExecutions: 1000 },
-      bootstrap: "21",
-      stack: { status: "UPDATE_COMPLETE", template },
-      keys: 3,
-      alarms: {},
-    };
+    command.account = quietAccount();
+    command.asked = [];
   });
-
-  async function deploy(words: readonly string[] = [], more: NodeJS.ProcessEnv = {}) {
-    return await runIn(commands, ["--dry-run", ...words], more);
-  }
-
-  async function runIn(process: CommandProcess, words: readonly string[], more: NodeJS.ProcessEnv = {}) {
-    const { port } = server.address() as AddressInfo;
-    const credentials = {
-      AWS_ACCESS_KEY_ID: "AKIAIOSFODNN7EXAMPLE",
-      AWS_SECRET_ACCESS_KEY: "x",
-      AWS_REGION: "eu-west-1",
-    };
-    const settings = { BROKERAGE_STAGES: '{"sandbox":{"alarm_emails":["a@example.com"]}}' };
-    const env = {
-      ...{ PATH, AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`, HOME: folder },
-      ...credentials,
-      ...settings,
-      AWS_EC2_METADATA_DISABLED: "true",
-      ...more,
-    };
-    const command = ["--stage", "sandbox", "--assembly", folder, ...words];
-    const { code, stdout, stderr } = await process.run(join(root, "infra/tools/deploy/run.ts"), command, env);
-    return { code, text: stdout + stderr };
-  }
+  const deploy: DeployCommand["dryRun"] = (...words) => command.dryRun(...words);
 
   test("shows that no stateful resource changes, and deploys nothing", async () => {
     const { code, text } = await deploy();
@@ -221,18 +94,62 @@ describe("npm run deploy", () => {
     expect(text).toContain("Stateful resources: no change");
     expect(text).toContain("Nothing was deployed");
     expect(text).not.toContain("Warning");
-    expect([...new Set(asked)].sort()).toEqual([
+    expect([...new Set(command.asked)].sort()).toEqual([
       ...["/2016-08-19/account-settings", "/apikeys", "DescribeStacks", "GetCallerIdentity", "GetTemplate"],
     ]);
   });
 
   test("stops where a table would be lost, unless that is allowed by name", async () => {
     const gone = { Old: { Type: "AWS::DynamoDB::Table" }, ...template.Resources };
-    account.stack = { status: "UPDATE_COMPLETE", template: { Resources: gone } };
+    command.account.stack = { status: "UPDATE_COMPLETE", template: { Resources: gone } };
     const refused = await deploy();
     expect([refused.code, refused.text]).toEqual([1, expect.stringContaining("- Old (AWS::DynamoDB::Table) removed")]);
     expect(refused.text).toContain("copy it first and add --allow Old.");
     expect((await deploy(["--allow", "Old"])).code).toBe(0);
+  });
+
+  test("stops where what a nested stack holds would be lost, or a nested stack that holds something", async () => {
+    const nested = (digit: string) => {
+      const TemplateURL = { "Fn::Join": ["", ["https://s3/", `${digit.repeat(64)}.json`]] };
+      return { Type: "AWS::CloudFormation::Stack", Properties: { TemplateURL } };
+    };
+    const resource = (Type: string) => ({ Type });
+    const bucket = { Resources: { Files: resource("AWS::S3::Bucket") } };
+    const site = { Resources: { ...bucket.Resources, Site: resource("AWS::CloudFront::Distribution") } };
+    const functions = { Resources: { Get: resource("AWS::Lambda::Function") } };
+    const next = { Resources: { Dashboard: nested("a"), Functions: nested("b") } };
+    const own = mkdtempSync(join(tmpdir(), "nested-"));
+    const files = {
+      [`${"a".repeat(64)}`]: { source: { path: "a.json" } },
+      ["b".repeat(64)]: { source: { path: "b.json" } },
+    };
+    const written = {
+      "a.json": bucket,
+      "b.json": functions,
+      "brokerage-sandbox.assets.json": { files },
+      "brokerage-sandbox.template.json": next,
+    };
+    for (const [name, content] of Object.entries(written)) writeFileSync(join(own, name), JSON.stringify(content));
+    try {
+      command.account.stack = {
+        status: "UPDATE_COMPLETE",
+        template: { Resources: { ...next.Resources, Old: nested("c") } },
+      };
+      command.account.nested = {
+        Dashboard: site,
+        Functions: functions,
+        Old: { Resources: { Audit: resource("AWS::S3::Bucket") } },
+      };
+      const { code, text } = await deploy(["--assembly", own]);
+      expect([code, text]).toEqual([1, expect.stringContaining("- Site (AWS::CloudFront::Distribution) removed")]);
+      expect(text).toContain("- Audit (AWS::S3::Bucket) removed");
+      expect(text).not.toContain("Files");
+      // Stacks of functions are not read: each would be two requests.
+      expect(command.asked.filter((action) => action === "DescribeStackResource").length).toBe(2);
+      expect((await deploy(["--assembly", own, "--allow", "Site,Audit"])).code).toBe(0);
+    } finally {
+      rmSync(own, { recursive: true, force: true });
+    }
   });
 
   const failed = "<Error><Code>ExpiredToken</Code><Message>expired</Message></Error>";
@@ -268,14 +185,14 @@ describe("npm run deploy", () => {
   ];
 
   test.each(situations)("says what to do when %s", async (_, situation, says) => {
-    Object.assign(account, situation);
+    Object.assign(command.account, situation);
     const { code, text } = await deploy();
     expect([code, text]).toEqual([1, expect.stringContaining(says)]);
     expect(text).not.toContain("    at ");
   });
 
   test("warns of alarms that reach no person and of API keys that come to an end", async () => {
-    account.keys = 9_001;
+    command.account.keys = 9_001;
     const { code, text } = await deploy([], { BROKERAGE_STAGES: "{}" });
     expect([code, text]).toEqual([0, expect.stringContaining("Warning: No alarm of the stage sandbox")]);
     expect(text).toContain("Warning: 9001 of the 10000 API keys of eu-west-1");
@@ -285,7 +202,7 @@ describe("npm run deploy", () => {
     ["has failed", "ROLLBACK_COMPLETE"],
     ["was refused before it began", "REVIEW_IN_PROGRESS"],
   ])("creates everything when the first creation %s", async (_, status) => {
-    account.stack = { status, template: {} };
+    command.account.stack = { status, template: {} };
     const { code, text } = await deploy();
     expect([code, text]).toEqual([0, expect.stringContaining("+ Table (AWS::DynamoDB::Table) created")]);
   });
@@ -306,7 +223,7 @@ describe("npm run deploy", () => {
   test("refuses a user pool whose invitations would come from an address that cannot be verified", async () => {
     const pool = (From: string) => {
       const Pool = { Type: "AWS::Cognito::UserPool", Properties: { EmailConfiguration: { From } } };
-      writeFileSync(join(folder, "brokerage-sandbox.template.json"), JSON.stringify({ Resources: { Pool } }));
+      writeFileSync(join(command.folder, "brokerage-sandbox.template.json"), JSON.stringify({ Resources: { Pool } }));
       return deploy(["--allow", "Table"]);
     };
     try {
@@ -314,79 +231,13 @@ describe("npm run deploy", () => {
       expect([code, text]).toEqual([1, expect.stringContaining("name invitations_from in .stages.json")]);
       expect((await pool("no-reply@example.com")).code).toBe(0);
     } finally {
-      writeFileSync(join(folder, "brokerage-sandbox.template.json"), JSON.stringify(template));
+      writeFileSync(join(command.folder, "brokerage-sandbox.template.json"), JSON.stringify(template));
     }
   });
 
   test("refuses a folder that has no template of the stage", async () => {
-    const { code, text } = await deploy(["--assembly", join(folder, "none")]);
+    const { code, text } = await deploy(["--assembly", join(command.folder, "none")]);
     expect([code, text]).toEqual([1, expect.stringContaining("it has no brokerage-sandbox.template.json.")]);
-  });
-
-  /** What the CDK was asked for by a deployment that is not dry, in a folder with a command of its own. */
-  async function deployed(
-    ...words: string[]
-  ): Promise<{ words: string; folder?: string; terminationProtection?: boolean }[]> {
-    const own = mkdtempSync(join(tmpdir(), "deployed-"));
-    const bin = join(own, "node_modules", "aws-cdk", "bin");
-    mkdirSync(bin, { recursive: true });
-    writeFileSync(join(bin, "cdk"), notingCdk);
-    const there = startCommandProcess(own);
-    try {
-      const { code, text } = await runIn(there, ["--no-smoke", "--stage", ...words]);
-      expect([code, text]).toEqual([0, expect.stringContaining("Stateful resources")]);
-      const lines = readFileSync(join(own, "cdk.log"), "utf8").trim().split("\n");
-      return lines.map((line) => JSON.parse(line));
-    } finally {
-      await there.stop();
-      rmSync(own, { recursive: true, force: true });
-    }
-  }
-
-  const foundation = { words: "deploy --require-approval never -c foundation=true" };
-  const whole = (more = "") => ({
-    words: `deploy --require-approval never --app${more}`,
-    ...{ folder, terminationProtection: true },
-  });
-  const unwatched = " --rollback-trigger-alarm-arns none";
-
-  test("deploys the assembly that it is given, of production first without termination protection", async () => {
-    account.stack = { status: "ROLLBACK_COMPLETE", template: {} };
-    const [before, first, ...then] = await deployed("production");
-    expect([before, then]).toEqual([foundation, [whole()]]);
-    expect(first).toEqual({
-      ...whole(),
-      folder: expect.stringContaining("first-creation-"),
-      terminationProtection: false,
-    });
-    expect(existsSync(first?.folder ?? "")).toBe(false);
-    account.stack = { status: "UPDATE_COMPLETE", template };
-    expect(await deployed("production")).toEqual([foundation, whole(unwatched)]);
-  });
-
-  test("watches alarms that production has, as many as CloudFormation takes", async () => {
-    const { resources } = await keptStage({ stage: "production" });
-    const names = resources.map(({ properties }) => properties["AlarmName"]);
-    expect(names).toEqual(expect.arrayContaining(watchedAlarms.map((id) => `brokerage-production-${id}`)));
-    expect(watchedAlarms.length).toBeLessThanOrEqual(5);
-  });
-
-  test("has an update of production rolled back by alarms that exist, stay and do not ring already", async () => {
-    const [errors = "", latency = "", background = ""] = alarmNames;
-    account.alarms = { [errors]: "OK", [latency]: "ALARM", [background]: "INSUFFICIENT_DATA" };
-    account.alarms = { ...account.alarms, "brokerage-production-iterator-age": "OK" };
-    const triggers = [errors, background].map(
-      (name) => ` --rollback-trigger-alarm-arns arn:aws:cloudwatch:eu-west-1:123456789012:alarm:${name}`,
-    );
-    const watched = (minutes: number) => ` --monitoring-time-minutes ${minutes}${triggers.join("")}`;
-    expect(await deployed("production")).toEqual([foundation, whole(watched(15))]);
-    expect(await deployed("production", "--watch", "30")).toEqual([foundation, whole(watched(30))]);
-    expect(await deployed("production", "--watch", "0")).toEqual([foundation, whole(unwatched)]);
-    expect(await deployed("sandbox")).toEqual([foundation, whole(unwatched)]);
-    const { text } = await deploy(["--stage", "production"]);
-    expect(text).toContain(`Rolled back by: ${errors}, ${background}, until 15 minutes after the last resource`);
-    expect(text).toContain(`Warning: ${latency} is in alarm already`);
-    expect((await deploy(["--watch", "181"])).text).toBe("--watch must be a whole number from 0 to 180.\n");
   });
 
   test("names what is missing of the environment and of the arguments", async () => {
