@@ -122,5 +122,8 @@ it("the command says in a sentence what it lacks", async () => {
   expect(missing).toEqual({ code: 1, text: expect.stringMatching(/^The bucket could not be read: [^\n]+\n$/) });
   const other = newId("brk");
   const gone = await audit("verify", "--bucket", bucket, "--brokerage", other);
-  expect(gone).toEqual({ code: 2, text: `BROKEN  ${other}: none of its days is there\n` });
+  expect(gone).toMatchObject({
+    code: 2,
+    text: expect.stringContaining(`BROKEN  ${other}: none of its days is there\n`),
+  });
 });

@@ -50,7 +50,7 @@ describe("the bucket of the audit's sealed days", () => {
         ...{ Effect: "Deny", Principal: { AWS: "*" }, Action: "s3:*" },
         Condition: { Bool: { "aws:SecureTransport": "false" } },
       },
-      // No object takes the place of another one.
+      // Nothing replaces an object.
       {
         ...{ Effect: "Deny", Principal: { AWS: "*" }, Action: "s3:PutObject" },
         Resource: { "Fn::Join": ["", [{ "Fn::GetAtt": [logicalId, "Arn"] }, "/*"]] },
