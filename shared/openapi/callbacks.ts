@@ -8,6 +8,7 @@ import type { EventType } from "../schema/event-types.ts";
 import { CommandNotice } from "../schema/feed/command.ts";
 import { Drift } from "../schema/feed/drift.ts";
 import { FeedSource } from "../schema/feed/source.ts";
+import { AddedOwner } from "../schema/people/operator.ts";
 import type { JsonObject } from "./document.ts";
 import { eventData } from "./examples/events.ts";
 import { replyExamples } from "./examples.ts";
@@ -88,6 +89,7 @@ export const eventReplies: Partial<Record<EventType, $ZodType>> = {
   "feed.recovered": FeedSource,
   "audit.sealed": AuditSeal,
   "brokerage.restored": Restore,
+  "owner.added": AddedOwner,
 };
 
 /** The component of the resource in an event: the reply of `GET` at the resource's own path. */

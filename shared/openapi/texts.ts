@@ -57,6 +57,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   Actor: "The application, operator or system that caused a change.",
   ApiApplication: "An application that may call this API.",
   AuditEntry: "A command of an application or operator; immutable.",
+  AddedOwner: "An operator who became an owner, in its event: without name and email address.",
   AuditSeal: "A day of the audit log whose entries are in locked storage, in its event.",
   AuditVerification: "Result of a check of the audit log.",
   AuditedChange: "What a command changed of a resource.",

@@ -45,6 +45,7 @@ export const createOperator = route({
   status: 201,
   example: { email: "ana@example.com", name: "Ana Silva", role: "finance" },
   refusals: ["insufficient_scope", "four_eyes_required", "operator_exists", "too_many_operators"],
+  emits: ["owner.added"],
 });
 
 /** `GET /operators/{id}` */
@@ -83,6 +84,7 @@ export const updateOperator = route({
   reply: Operator,
   example: { role: "viewer" },
   refusals: ["insufficient_scope", "last_owner", "four_eyes_required", "illegal_transition"],
+  emits: ["owner.added"],
 });
 
 /** `POST /operators/{id}/invite` */

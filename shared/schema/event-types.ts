@@ -25,6 +25,7 @@ export const optInEventTypes = [
   "feed.recovered",
   "audit.sealed",
   "brokerage.restored",
+  "owner.added",
 ] as const;
 
 /** One event type. */

@@ -1,6 +1,7 @@
 import { roleScopes } from "../../roles.ts";
+import type { AddedOwnerBody } from "../../schema/people/operator.ts";
 import type { Scope } from "../../schema/scope.ts";
-import { type Context, refuse } from "../decision.ts";
+import { type Context, type DomainEvent, refuse } from "../decision.ts";
 import { isOpen, isSecond, newProposal } from "./agreement.ts";
 import type { Counts, Operator } from "./operator.ts";
 import { peopleOf } from "./person.ts";
@@ -42,6 +43,22 @@ export function withAgreement(operator: Operator, wanted: Operator, { active_own
   if (same && isSecond(proposed, context)) return settled;
   const proposed_change = same ? proposed : { role, status, ...newProposal(context) };
   return { ...wanted, role: operator.role, status: operator.status, proposed_change } as Operator;
+}
+
+/**
+ * The event of an operator who has become an owner. Receivers learn of a second owner, whom the only one may add alone,
+ * and who may be the same person.
+ */
+export function ownerAdded(before: Operator | undefined, after: Operator, context: Context): DomainEvent[] {
+  const { id, role, status, version } = after;
+  if (role !== "owner" || status === "removed" || before?.role === role) return [];
+  const proposed = before?.proposed_change;
+  const agreed = isOpen(proposed, context) && proposed.role === role && isSecond(proposed, context);
+  const shown = { id, object: "operator", role, status, agreed, version } as const;
+  const object: AddedOwnerBody = { ...shown, _links: { self: { href: `/v2/operators/${id}` } } };
+  const previous = before && { role: before.role, version: before.version };
+  const event = { type: "owner.added", resource: { type: "operator", id, version }, object } as const;
+  return [{ ...event, client_id: null, account_id: null, ...(previous && { previous }) }];
 }
 
 function gainsRights(before: Operator, after: Operator): boolean {

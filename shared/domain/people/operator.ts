@@ -15,7 +15,7 @@ import {
 } from "../decision.ts";
 import { sameValue } from "../equality.ts";
 import type { Tenant } from "../tenant.ts";
-import { isActiveOwner, withAgreement } from "./operator-rights.ts";
+import { isActiveOwner, ownerAdded, withAgreement } from "./operator-rights.ts";
 import { type DrawnPersonKey, keepPersonKey } from "./person-key.ts";
 
 /** A person who works for a brokerage and signs in through the user pool. */
@@ -182,7 +182,7 @@ export function inviteOperator(
       claimOperatorEmail(operator, former),
       count(tenant_id, { operators: 1 }, counts.operators === undefined ? [] : [bound]),
     ],
-    events: [],
+    events: ownerAdded(undefined, operator, context),
   };
 }
 
@@ -324,7 +324,7 @@ function written(before: Operator, changed: Operator, counts: Counts, context: C
   };
   const changes: Change[] = [{ op: "update", entity: "operator", before, after }];
   if (Object.keys(add).length > 0) changes.push(count(before.tenant_id, add, more < 0 ? [another] : []));
-  return { ok: true, result: after, changes, events: [] };
+  return { ok: true, result: after, changes, events: ownerAdded(before, after, context) };
 }
 
 /** What a sign-in makes of an operator, and how many active owners there are more by it. */

@@ -5,6 +5,7 @@ import { commandNotice } from "./commands.ts";
 import { drift } from "./drift.ts";
 import { feedSource } from "./feed.ts";
 import { actor, completed_at, created_at, event_id, exampleRequestId, links, transaction_id } from "./identifiers.ts";
+import { addedOwner } from "./operators.ts";
 import { opened, trade } from "./trading.ts";
 import { transaction } from "./transactions.ts";
 
@@ -106,6 +107,7 @@ export const eventData: Readonly<Record<string, EventData>> = {
   "feed.recovered": { object: { ...feedSource, version: 4 }, previous: { stale: true } },
   "audit.sealed": { object: auditSeal },
   "brokerage.restored": { object: restore },
+  "owner.added": { object: addedOwner },
   "command.settled": { object: { ...commandNotice, version: 3 }, previous: { status: "taken" } },
 };
 

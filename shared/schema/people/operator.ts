@@ -86,9 +86,26 @@ export const RemovedOperator = z.object({
   deleted: described(z.boolean(), "False while a second owner has to accept the removal of an owner."),
 });
 
+/** An operator who became an owner, as the event shows them: without what names the person. */
+export const AddedOwner = z.object({
+  id: described(z.string(), "Identifier of the operator."),
+  object: described(z.literal("operator"), "Resource type; always this value."),
+  role: described(z.literal("owner"), "Role; always this value."),
+  status: described(Status, "Operator status; `invited` until the operator has signed in."),
+  agreed: described(
+    z.boolean(),
+    "Whether a second owner agreed. It is false while the brokerage has one active owner, who can add an owner " +
+      "alone, and where an application that only a terminal made did it.",
+  ),
+  version: described(z.int(), "Version of the operator."),
+  _links: ownFields._links,
+});
+
 /** Body of `POST /operators` after validation. */
 export type CreateOperator = z.infer<typeof CreateOperatorRequest>;
 /** Body of `PATCH /operators/{id}` after validation. */
 export type UpdateOperator = z.infer<typeof UpdateOperatorRequest>;
+/** A new owner on the wire. */
+export type AddedOwnerBody = z.infer<typeof AddedOwner>;
 /** An operator on the wire. */
 export type OperatorBody = z.infer<typeof Operator>;

@@ -2,14 +2,20 @@ import { afterAll, describe, expect, it } from "vitest";
 import { type Role, roleScopes } from "../../../shared/roles.ts";
 import { atOnce, brokerage, statusCounts } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
-import { scanTable } from "../../support/emulator/raw-table.ts";
+import { readStream, scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller, type TestCaller, withScopes } from "../../support/emulator/request.ts";
 
 const api = await startApi();
 afterAll(async () => api.stop());
 
+const { publishing } = await import("../../support/emulator/publishing.ts");
 const { changeItem } = await import("../../../shared/table/items.ts");
 const { operators, tenants } = await import("../../../shared/table/entities.ts");
+
+interface Announced {
+  readonly actor: { readonly id: string };
+  readonly data: { readonly object: { readonly id: string; readonly agreed: boolean } };
+}
 
 const admin = newCaller();
 const now = new Date().toISOString();
@@ -151,6 +157,36 @@ describe("an owner among owners", () => {
     expect(await shownOf(as, invited.body.id)).toMatchObject({ role: "viewer", version: 1 });
     expect(await promoted(mia, "finance")).toMatchObject({ role: "viewer", proposed_change: { role: "finance" } });
     expect(await promoted(max, "finance")).toMatchObject({ role: "finance", proposed_change: null });
+  });
+
+  it("is announced without their name: whom the only one added alone, and to whom two agreed", async () => {
+    const { as, ids } = await owned(1);
+    const [one = ""] = ids;
+    const by = (id: string): TestCaller => ({ ...as, operator: { id, name: "Max", role: "owner" } });
+    const added = (await invite({ email: "max+2@example.com", name: "Max Two", role: "owner" }, by(one))).body;
+    expect(added.role).toBe("owner");
+    await changeItem(operators.key(as.tenant_id, added.id), { set: { status: "active", last_seen_at: now } });
+    await changeItem(tenants.key(as.tenant_id), { set: { active_owners: 2 } });
+    const third = (await invite({ email: "eva@example.com", name: "Eva", role: "viewer" }, as)).body;
+    for (const id of [one, added.id]) {
+      await api.call(by(id), "PATCH", `/operators/${third.id}`, { body: { role: "owner" } });
+    }
+    const waiting = (await readStream(api.emulator)).filter(
+      ({ eventName, dynamodb: { NewImage: image } }) =>
+        eventName === "INSERT" && image?.["et"]?.S === "OUTBOX" && image["tenant_id"]?.S === as.tenant_id,
+    );
+    await publishing(api).publish(waiting);
+    const events = (await api.call(as, "GET", "/events?type=owner.added&sort=sequence")).body.data;
+    const shown = events.map(({ actor, data }: Announced) => [actor.id, data.object.id, data.object.agreed]);
+    expect(shown).toEqual([
+      [as.application_id, one, false],
+      [one, added.id, false],
+      [added.id, third.id, true],
+    ]);
+    expect(events.at(-1).data.previous).toMatchObject({ role: "viewer" });
+    expect(JSON.stringify(events)).not.toMatch(/@example|Max Two|Eva/);
+    const entries = (await api.call(as, "GET", `/audit_log?resource=${added.id}&action=create_operator`)).body.data;
+    expect(entries).toMatchObject([{ actor: { id: one }, changes: [{ before: null, after: { role: "owner" } }] }]);
   });
 
   it("who was removed and is invited again under the same email address is the same person", async () => {

@@ -85,6 +85,10 @@ function expectedEvents({ before, after }: RawChange): string[] {
     case "DRIFT":
       if (before === undefined) return [name("drift.detected")];
       return enters("status", "resolved") ? [name("drift.resolved")] : [];
+    case "OPERATOR":
+      // The first owner comes with the brokerage, named by their address, and is announced by nothing.
+      if (before === undefined && after["name"] === after["email"]) return [];
+      return enters("role", "owner") ? [name("owner.added")] : [];
     case "AUDITSEAL":
       return before !== undefined && before["day"] !== after["day"] ? [name("audit.sealed")] : [];
     case "SOURCE":
