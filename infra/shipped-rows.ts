@@ -22,6 +22,7 @@ const described = {
   secrets: true,
   pool: true,
   queues: true,
+  table: true,
   example: true,
   refusals: true,
   conflicts: true,

@@ -23,15 +23,20 @@ import { matchesVersion, notModified, type ResourceBody, resourceReply } from ".
 import { refusalAnswer } from "./response.ts";
 import { warmedUp } from "./warm-up.ts";
 
-/** An endpoint that reads one resource: `work` returns its representation, or undefined if it does not exist (404). */
-export function read<R extends ShippedRoute>(
+/**
+ * An endpoint that reads one resource: `work` returns its representation, or undefined if it does not exist (404).
+ * `tableOf` answers with it as a table where the query asks for the format `csv`.
+ */
+export function read<R extends ShippedRoute, T extends object>(
   row: R,
-  work: (request: Request<R>) => Promise<object | undefined>,
+  work: (request: Request<R>) => Promise<T | undefined>,
+  tableOf?: (found: T) => Answer,
 ): Promise<Handler> {
   const order = replyOrder(row.reply);
   const handler = endpoint(row, [admitCaller, countRate], async (exchange) => {
     const found = await work(requestOf<R>(exchange, loaderFor(exchange), order));
     if (found === undefined) throw refused(notFound().refusal);
+    if (tableOf !== undefined && exchange.query["format"] === "csv") return tableOf(found);
     return notModified(exchange.event, resourceReplyOf(row, order, found));
   });
   return warmedUp(row, handler);

@@ -140,7 +140,8 @@ function successOf(row: Route, rows: readonly Route[]): JsonObject {
   const more = Object.keys(links).length === 0 ? {} : { links };
   const name = componentName(row.reply, row.id);
   const examples = { [name]: { $ref: `#/components/examples/${name}` } };
-  const content = { "application/json": { schema: { $ref: referenceTo(name) }, examples } };
+  const table = row.table === true ? { "text/csv": { schema: { type: "string" } } } : {};
+  const content = { "application/json": { schema: { $ref: referenceTo(name) }, examples }, ...table };
   return { description: row.summary, headers, content, ...more };
 }
 

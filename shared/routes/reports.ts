@@ -31,12 +31,14 @@ export const reportUsage = route({
     "What the applications and operators of the brokerage used: requests by route group with the units of the " +
     "database, the time of functions and the cost at list prices, and events with their deliveries. It is counted " +
     "every hour; an hour is complete two hours after its end. Requests without a token are of no brokerage, and what " +
-    "events cost behind a request is not part of its cost. It covers up to 31 days with up to 5,000 rows together.",
+    "events cost behind a request is not part of its cost. It covers up to 31 days with up to 5,000 rows together. " +
+    "As CSV (RFC 4180), it has a line for each row of requests and each row of events.",
   file: "usage/report",
   scope: "reports:read",
   grants: ["query"],
   query: UsageQuery,
   reply: Usage,
+  table: true,
 });
 
 /** Rows of the reports. */

@@ -162,6 +162,27 @@ describe("the report", () => {
     expect((await report(caller, `from=${year}-02-28&to=${year}-02-28`)).body.data).toEqual([]);
   });
 
+  it("is a table where that is asked for, whose columns add up to the totals", async () => {
+    const caller = newCaller();
+    at(`${year}-03-01T10:05:00Z`);
+    request(caller, { method: "POST", write_units: 12 });
+    request(caller, { actor_id: "=cmd", route_group: 'a"b,c' });
+    await collect();
+    const query = `from=${year}-03-01&to=${year}-03-01`;
+    const { headers, text } = await report(caller, `${query}&format=csv`);
+    expect(headers["Content-Type"]).toBe("text/csv; charset=utf-8");
+    const [names, ...lines] = text.split("\r\n");
+    expect(names).toBe(
+      "day,actor_id,route_group,requests,writes,read_units,write_units,function_ms,cost_usd,events,deliveries",
+    );
+    expect(lines.map((line) => line.replace(/,[\d.]+,,$/, ""))).toEqual([
+      `${year}-03-01,'=cmd,"a""b,c",1,0,1,1,5`,
+      `${year}-03-01,${caller.application_id},clients,1,1,1,12,5`,
+      "",
+    ]);
+    expect((await report(caller, `${query}&format=xml`)).body.errors[0].parameter).toBe("format");
+  });
+
   it.each([
     ["from=2026-11-22&to=2026-11-21", "to"],
     ["from=2026-10-01&to=2026-11-01", "to"],

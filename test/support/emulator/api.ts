@@ -121,10 +121,11 @@ function seenAnswer({ statusCode: status, headers, body }: APIGatewayProxyResult
 }
 
 function answerOf(result: APIGatewayProxyResult): TestAnswer {
+  const isTable = String(result.headers?.["Content-Type"]).startsWith("text/csv");
   return {
     status: result.statusCode,
     headers: result.headers as Record<string, string>,
     text: result.body,
-    body: result.body === "" ? undefined : JSON.parse(result.body),
+    body: result.body === "" || isTable ? undefined : JSON.parse(result.body),
   };
 }

@@ -152,7 +152,7 @@ function answerFaults(seen: SeenExchange, answer: Described): string[] {
   const type = headerOf(seen.headers, "content-type")?.split(";")[0] ?? "";
   const media = answer.content[type];
   if (media === undefined) return [...faults, `the document does not know the type ${type}`];
-  const value = parsed(seen.body);
+  const value = type === "text/csv" ? seen.body : parsed(seen.body);
   faults.push(...faultsIn("answered", media.schema, value).map((fault) => `body ${fault}`));
   const code = (value as { code?: string } | undefined)?.code;
   if (type === "application/problem+json" && code !== undefined && !answer["x-codes"]?.includes(code)) {
