@@ -48,6 +48,7 @@ beforeAll(async () => {
   const metadata = { note: markup, clear: "\\u001b[2J" };
   await call("PATCH", `/clients/${scene.client_id}`, { ...names, metadata });
   await call("POST", "/operators", { email: "hostile@example.com", name: markup, role: "viewer" });
+  await stack.cloud.invoke("brokerage-sandbox-collect-usage", { action: "collect" });
   pages = shownPages(scene);
 });
 afterEach(async () => expect(await leave(visits)).toEqual([]));

@@ -91,6 +91,11 @@ const pages: readonly PageRow[] = [
     component: lazyRouteComponent(() => import("./pages/control/audit.tsx"), "AuditPage"),
   },
   {
+    path: "/usage",
+    search: ["days"],
+    component: lazyRouteComponent(() => import("./pages/control/usage.tsx"), "UsagePage"),
+  },
+  {
     path: "/operators",
     search: ["open", "status"],
     component: lazyRouteComponent(() => import("./pages/control/operators.tsx"), "OperatorsPage"),

@@ -35,6 +35,7 @@ export function shownPages(scene: Scene): ShownPage[] {
     ["event", "/events", `/events?open=${scene.event_id}`],
     ["audit", "/audit"],
     ["audit-entry", "/audit", `/audit?open=${scene.audit_id}`],
+    ["usage", "/usage"],
     ["operators", "/operators"],
     ["operator", "/operators", `/operators?open=${scene.operator_id}`],
     ["settings", "/settings"],

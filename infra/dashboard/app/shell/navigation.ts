@@ -70,6 +70,7 @@ export const navigation: readonly Group[] = [
     name: "Control",
     entries: [
       { to: "/audit", name: "Audit log", icon: "shield", scopes: ["audit:read"], key: "l" },
+      { to: "/usage", name: "Usage", icon: "gauge", scopes: ["reports:read"], key: "u" },
       { to: "/operators", name: "Operators", icon: "person", scopes: ["admin"], key: "o" },
       { to: "/settings", name: "Settings", icon: "gear", scopes: ["admin"], key: "p" },
       { to: "/settings/api", name: "API", icon: "gear", scopes: ["admin"], key: "i", nested: true },
