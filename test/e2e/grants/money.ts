@@ -48,6 +48,7 @@ export async function tellOfInternalMoney({ stack, saboteur }: StoryOptions): Pr
   expect(summary.status, summary.text).toBe(200);
   const report = await api.call<{ data: unknown[] }>("GET", `/reports/money?from=${day}&to=${day}&currency=USD`);
   expect(report.body.data, report.text).toHaveLength(1);
+  expect((await api.call("GET", `/usage?from=${day}&to=${day}`)).status).toBe(200);
 }
 
 /**

@@ -290,6 +290,24 @@ export const mutations: readonly Mutation[] = [
     test: { file: "test/data/audit/sealing.test.ts", name: "after it opened a day seals what the chain held then" },
   },
   {
+    name: "a request counted for each of its lines",
+    file: "shared/domain/usage/request-count.ts",
+    edits: [["this.seen.add(line.request_id);", ""]],
+    test: { file: "test/domain/usage/request-count.test.ts", name: "are counted once for each request" },
+  },
+  {
+    name: "an earlier reading of the log in the place of a later one",
+    file: "shared/usage/requests.ts",
+    edits: [['is: "at_most", value: read_at }', 'is: "present" }']],
+    test: { file: "test/data/usage/collect.test.ts", name: "of a reading that began earlier do not replace" },
+  },
+  {
+    name: "an hour settled before its last lines",
+    file: "shared/limits.ts",
+    edits: [["settled_after_ms: 3_600_000,", "settled_after_ms: -3_600_000,"]],
+    test: { file: "test/data/usage/collect.test.ts", name: "whose line comes late, or twice" },
+  },
+  {
     name: "objects of a day replaced",
     file: "shared/runtime/objects.ts",
     edits: [[', IfNoneMatch: "*" };', " };"]],
