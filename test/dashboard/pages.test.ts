@@ -10,7 +10,7 @@ describe("the sidebar", () => {
   it("shows what the role may open, and the sandbox in the sandbox alone", () => {
     const names = (role: keyof typeof roleScopes, environment: string) =>
       openTo(roleScopes[role], environment).flatMap(({ entries }) => entries.map(({ name }) => name));
-    expect(names("finance", "sandbox")).toEqual(["Home", "Approvals", "Transactions"]);
+    expect(names("finance", "sandbox")).toEqual(["Home", "Approvals", "Transactions", "Usage"]);
     expect(names("owner", "production")).not.toContain("Sandbox");
     expect(names("owner", "sandbox")).toHaveLength(navigation.flatMap(({ entries }) => entries).length);
   });
