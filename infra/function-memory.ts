@@ -29,6 +29,7 @@ const sizes: readonly Size[] = [
         drive_sandbox_account: undefined,
         "sweep-events": undefined,
         "seal-audit": undefined,
+        "reconcile-books": undefined,
       },
     },
   },

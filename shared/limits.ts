@@ -318,6 +318,41 @@ export const limits = {
     /** A sweep begins nothing new so long before its function's timeout. */
     sweep_reserve_ms: 5000,
   },
+  books: {
+    /** Differences of one run that are kept and shown; their number is exact. */
+    kept_differences: 50,
+    /** Runs that the report shows. */
+    shown_runs: 10,
+    kept_seconds: 365 * 24 * 3600,
+    /** Accounts of one step, and how many are compared at the same time. */
+    accounts_per_step: 500,
+    parallel: 16,
+    /** Parts of the accounts that are summed together: a sum that is off names a 64th of them to look at again. */
+    net_parts: 64,
+    /** Months whose control accounts each run reads; of the older ones it reads one. */
+    newest_months: 2,
+    /** Partitions of control accounts that are read at the same time. */
+    partitions_parallel: 32,
+    /** Numbers of events, and entries of the audit, that one step reads. */
+    events_per_step: 20_000,
+    audit_entries_per_step: 10_000,
+    /** Gaps in the numbers of one step that may be those of a restore, and events of a lane after each that are read. */
+    looked_at_gaps: 20,
+    events_after_gap: 50,
+    /** An index of DynamoDB lags by fractions of a second: what it does not show after this time is not there. */
+    settle_ms: 3000,
+    /** How often what seems to differ is read before it is reported, and the time between two reads. */
+    looks: 5,
+    between_looks_ms: 200,
+    /** Entries of one shard of the due index that are read: where more wait to be published, none is missed yet. */
+    waiting_commits: 1000,
+    /** Events of entries that are about to end are not looked for. */
+    event_margin_seconds: 24 * 3600,
+    /** Brokerages whose books are compared at the same time. */
+    brokerages_parallel: 4,
+    /** Time that one more step may take. */
+    step_reserve_ms: 60_000,
+  },
   audit: {
     /** Entries that a check keeps after a broken link: what stands behind it tells what was done to the chain. */
     look_ahead_entries: 1000,

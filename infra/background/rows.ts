@@ -18,10 +18,12 @@ import {
   dueApplicationKeys,
   dueKeys,
   dueMarginKeys,
+  dueOutboxKeys,
   exposureKeys,
   identityKeys,
   loneOutboxKeys,
   publicKeyKeys,
+  reconcileKeys,
   refusalKeys,
   sealKeys,
   symbolKeys,
@@ -315,6 +317,22 @@ export const backgroundRows: readonly BackgroundRow[] = [
         keysOf: (grant) => usageKeys[grant],
       }),
       allow("ReadRequests", ["logs:FilterLogEvents"], [requestLog.arn]),
+    ],
+  },
+  /** Compares the books. Of what it compares it writes nothing: only how far it is, and its announcement. */
+  {
+    id: "reconcile-books",
+    file: "reports/reconcile",
+    description: "Compares balances, ledgers, holds, control accounts, events and the audit of each brokerage nightly",
+    // A run of a large brokerage takes several invocations.
+    trigger: { schedule: { expression: "rate(15 minutes)", input: { action: "reconcile" } } },
+    timeoutSeconds: 600,
+    statements: ({ table }) => [
+      ...tableStatements(["query:due"], { tableArn: table, keys: dueOutboxKeys }),
+      ...tableStatements(["read", "query", "query:list", "query:state", "query:owner", "put", "update"], {
+        tableArn: table,
+        keysOf: (grant) => reconcileKeys[grant] ?? tenantKeys,
+      }),
     ],
   },
   /** Finds what no message wakes any more, and ends orders. */

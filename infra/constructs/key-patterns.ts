@@ -5,6 +5,7 @@ import {
   applications,
   auditPages,
   auditSeals,
+  bookRuns,
   breaches,
   clients,
   commands,
@@ -101,6 +102,8 @@ export const dueResetKeys: readonly string[] = due("RESET");
 export const dueWalkKeys: readonly string[] = due("WALK");
 /** Those of them that hold accounts to judge, symbols to look at again, and orders to end. */
 export const dueMarginKeys: readonly string[] = due("RISK", "BREACH", "ORDER", "ACCOUNT");
+/** Those of them that hold commits whose events wait to be published. */
+export const dueOutboxKeys: readonly string[] = due("OUTBOX");
 /** Partitions of the exposure index: the accounts that wait for a price. */
 export const exposureKeys: readonly string[] = [wholeKind(exposures.partition(tenant, "", "up", 0))];
 /** Partitions of symbols whose price met triggers. */
@@ -147,6 +150,14 @@ export const usageKeys = {
   put: [usageProgressKey],
   update: [usageProgressKey, usageCursor, usageDays.partition(tenant)],
 } as const;
+
+const ownRuns = bookRuns.partition(tenant);
+/** What rights of the function that compares the books reach; all of a tenant where nothing is said. */
+export const reconcileKeys: Readonly<Record<string, readonly string[]>> = {
+  query: [...clientIdKeys, ...tenantKeys],
+  put: [ownRuns, outboxes.keyOf({ tenant_id: tenant, root_id: "rcn_*", id: "" }).pk],
+  update: [ownRuns],
+};
 
 const [controlAccount = ""] = contras.partitions("*", "clearing", "", "");
 

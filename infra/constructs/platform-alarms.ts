@@ -40,4 +40,10 @@ export const platformAlarms = [
     metricName: "AccountMovedOn",
     ...atOnce,
   },
+  {
+    id: "reconciliation-difference",
+    description: "The nightly reconciliation found books of a brokerage that do not agree.",
+    metricName: "ReconciliationDifference",
+    ...atOnce,
+  },
 ] as const;

@@ -11,6 +11,7 @@ const pages: readonly (readonly [alarms: RegExp, page: string])[] = [
   [/-dead$|-failures$/, "dead-letter-queue"],
   [/-late$(?<!^command-late)|^message-failed$|^watch-iterator-age$/, "queue-late"],
   [/^drift-open$/, "drift-found"],
+  [/^reconciliation-difference$/, "reconciliation-difference"],
   [
     /^unexpected-operation$|^money-needs-attention$|^command-late$|^command-unknown$|^account-moved-on$/,
     "platform-money",

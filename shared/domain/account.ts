@@ -141,26 +141,33 @@ export interface Ledger {
   readonly created_at: string;
 }
 
+/** The control accounts of a tenant: the other side of every posting. */
+export const controlAccounts = [
+  "clearing",
+  "payouts",
+  "payouts_in_transit",
+  "fee_income",
+  "realised_pnl",
+  "swap",
+  "commission",
+  "credit",
+  "negative_balance",
+  "adjustment",
+  "dividend",
+  "transfers",
+  "in_transit",
+  "fx_rounding",
+  "conversion_income",
+] as const;
+
+/** One of the control accounts. */
+type ControlAccount = (typeof controlAccounts)[number];
+
 /** The counter entry of a posting on a control account of the tenant; the legs of one posting sum to 0. */
 export interface Contra {
   readonly id: string;
   readonly tenant_id: string;
-  readonly control_account:
-    | "clearing"
-    | "payouts"
-    | "payouts_in_transit"
-    | "fee_income"
-    | "realised_pnl"
-    | "swap"
-    | "commission"
-    | "credit"
-    | "negative_balance"
-    | "adjustment"
-    | "dividend"
-    | "transfers"
-    | "in_transit"
-    | "fx_rounding"
-    | "conversion_income";
+  readonly control_account: ControlAccount;
   readonly amount_minor: bigint;
   readonly currency: CurrencyCode;
   readonly account_id: string;

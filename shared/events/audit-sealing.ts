@@ -21,11 +21,11 @@ import { putObjectOnce, readObject } from "../runtime/objects.ts";
 import { outboxOf } from "../table/audit/announcement.ts";
 import { readable } from "../table/audit-entry.ts";
 import { entriesBetween, oldestPage } from "../table/audit-pages.ts";
+import { everyBrokerage } from "../table/brokerages.ts";
 import { systemContext } from "../table/context.ts";
 import { forEachOf, type SweepResult } from "../table/due.ts";
-import { applicationRefs, auditSeals } from "../table/entities.ts";
+import { auditSeals } from "../table/entities.ts";
 import { changeVersion, putOnce } from "../table/items.ts";
-import { pagesOf } from "../table/partition.ts";
 import { eventCounter } from "../table/sequences.ts";
 import { findAll } from "../table/store.ts";
 import { transactOnce } from "../table/transact.ts";
@@ -39,13 +39,9 @@ type OpenSeal = AuditSeal & { readonly open: OpenDay };
  * and how many brokerages it failed with.
  */
 export async function sealDays(hasTime: () => boolean): Promise<SweepResult> {
-  const seen = new Set<string>();
   const total = { done: 0, failed: 0 };
-  for await (const { items } of pagesOf(applicationRefs.partition, { attributes: ["owner_tenant_id"] })) {
-    // Each brokerage has an application from its beginning on, and the reference of a revoked one stays.
-    const tenants = new Set(items.map((item) => String(item["owner_tenant_id"])).filter((id) => !seen.has(id)));
-    for (const id of tenants) seen.add(id);
-    const { done, failed } = await sealTenants([...tenants], hasTime);
+  for await (const tenants of everyBrokerage()) {
+    const { done, failed } = await sealTenants(tenants, hasTime);
     total.done += done;
     total.failed += failed;
     if (!hasTime()) break;

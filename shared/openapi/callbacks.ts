@@ -9,6 +9,7 @@ import { CommandNotice } from "../schema/feed/command.ts";
 import { Drift } from "../schema/feed/drift.ts";
 import { FeedSource } from "../schema/feed/source.ts";
 import { AddedOwner } from "../schema/people/operator.ts";
+import { Reconciliation } from "../schema/internal-money/reconciliation.ts";
 import type { JsonObject } from "./document.ts";
 import { eventData } from "./examples/events.ts";
 import { replyExamples } from "./examples.ts";
@@ -90,6 +91,7 @@ export const eventReplies: Partial<Record<EventType, $ZodType>> = {
   "audit.sealed": AuditSeal,
   "brokerage.restored": Restore,
   "owner.added": AddedOwner,
+  "reconciliation.difference_found": Reconciliation,
 };
 
 /** The component of the resource in an event: the reply of `GET` at the resource's own path. */

@@ -10,6 +10,7 @@ import { feedReplies } from "./examples/feed.ts";
 import { exampleBaseUrl, exampleIds, exampleNames } from "./examples/identifiers.ts";
 import { marketReplies } from "./examples/market.ts";
 import { operatorsReplies } from "./examples/operators.ts";
+import { reportsReplies } from "./examples/reports.ts";
 import { sandboxReplies } from "./examples/sandbox.ts";
 import { serviceReplies } from "./examples/service.ts";
 import { tradingReplies } from "./examples/trading.ts";
@@ -34,6 +35,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
   ...feedReplies,
   ...commandReplies,
   ...driftReplies,
+  ...reportsReplies,
   ...sandboxReplies,
   ...serviceReplies,
 };

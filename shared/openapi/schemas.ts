@@ -16,6 +16,7 @@ import * as source from "../schema/feed/source.ts";
 import * as feed from "../schema/feed.ts";
 import * as fields from "../schema/fields.ts";
 import * as brokerageMoney from "../schema/internal-money/brokerage-money.ts";
+import * as books from "../schema/internal-money/reconciliation.ts";
 import * as report from "../schema/internal-money/report.ts";
 import * as summary from "../schema/internal-money/summary.ts";
 import * as transfer from "../schema/internal-money/transfer.ts";
@@ -45,6 +46,7 @@ const modules: readonly object[] = [
   approvalQueue,
   auditEntry,
   auditSeal,
+  books,
   brokerageMoney,
   client,
   command,

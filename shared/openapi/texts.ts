@@ -47,8 +47,11 @@ export const tagTexts: Readonly<Record<string, string>> = {
 /** Descriptions of components; members are described in `shared/schema/`. */
 const componentTexts: Readonly<Record<string, string>> = {
   ApprovalRule: "Which transactions need approval, and by whom.",
+  BookDifference: "A place where two books of a brokerage do not agree.",
   MoneyReport: "Deposits and withdrawals by the day on which they were settled.",
   Usage: "Requests, events and deliveries by day and caller, with the cost of the requests at list prices.",
+  Reconciliation: "A comparison of the books of a brokerage.",
+  ReconciliationReport: "The latest comparisons of the books of a brokerage.",
   ProposedApprovalRules: "Approval rules that a second owner must accept.",
   ProposedFourEyes: "A change of `four_eyes` that a second owner must accept.",
   ProposedOperatorChange: "A change of an owner that a second owner must accept.",

@@ -138,6 +138,7 @@ export const tour: readonly Chapter[] = [
       { row: "summarize_transactions", query: { from: "2026-11-01", to: "2026-11-30" } },
       { row: "report_money", query: { from: "2026-11-01", to: "2026-11-30", currency: "USD" } },
       { row: "report_usage", query: { from: "2026-11-01", to: "2026-11-30" } },
+      { row: "report_reconciliation" },
       { row: "list_client_transactions" },
       { row: "list_account_transactions" },
       { row: "list_ledger" },

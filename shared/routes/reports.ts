@@ -1,3 +1,4 @@
+import { ReconciliationReport } from "../schema/internal-money/reconciliation.ts";
 import { MoneyReport, ReportMoneyQuery } from "../schema/internal-money/report.ts";
 import { Usage, UsageQuery } from "../schema/reports/usage.ts";
 import { route } from "./route.ts";
@@ -41,5 +42,23 @@ export const reportUsage = route({
   table: true,
 });
 
+/** `GET /reports/reconciliation` */
+export const reportReconciliation = route({
+  id: "report_reconciliation",
+  method: "GET",
+  path: "/reports/reconciliation",
+  tag: "Reports",
+  summary: "Get the latest reconciliations",
+  description:
+    "Each night the service compares the balances of all accounts with their ledgers, holds with open transactions, " +
+    "ledgers with the control accounts and with the events, and checks that no event is missing and that the audit " +
+    "log is whole. The report shows what the latest runs compared and each difference they found; a healthy " +
+    "brokerage has none. The event `reconciliation.difference_found` announces the first difference of a run.",
+  file: "reports/reconciliation",
+  scope: "reports:read",
+  grants: ["query"],
+  reply: ReconciliationReport,
+});
+
 /** Rows of the reports. */
-export const reportRoutes = [reportMoney, reportUsage] as const;
+export const reportRoutes = [reportMoney, reportUsage, reportReconciliation] as const;

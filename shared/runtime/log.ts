@@ -73,7 +73,8 @@ export function countMetric(
     | "CommandLate"
     | "CommandUnknown"
     | "DriftOpen"
-    | "AccountMovedOn",
+    | "AccountMovedOn"
+    | "ReconciliationDifference",
   value = 1,
 ): void {
   if (silent) return;

@@ -1,4 +1,4 @@
-import type { Contra } from "../domain/account.ts";
+import { controlAccounts } from "../domain/account.ts";
 import type { UniqueKind } from "../domain/decision.ts";
 import { afterPass, isBefore, monthsUntil, type Reset, withAccounts } from "../domain/sandbox/reset.ts";
 import { seedQuotes, seedSymbols } from "../domain/sandbox/seed.ts";
@@ -55,25 +55,6 @@ import { updateItem } from "../table/write.ts";
 import { OutOfTime, Walk } from "./erase.ts";
 
 const { reset_parallel: parallel, reset_settles_seconds: settleSeconds } = limits.sandbox;
-
-/** Every control account: one that is left out here does not compile. */
-const controlAccounts = Object.keys({
-  clearing: 1,
-  payouts: 1,
-  payouts_in_transit: 1,
-  fee_income: 1,
-  realised_pnl: 1,
-  swap: 1,
-  commission: 1,
-  credit: 1,
-  negative_balance: 1,
-  adjustment: 1,
-  dividend: 1,
-  transfers: 1,
-  in_transit: 1,
-  fx_rounding: 1,
-  conversion_income: 1,
-} satisfies Record<Contra["control_account"], 1>) as Contra["control_account"][];
 
 const markers: readonly UniqueKind[] = [
   "client_email",

@@ -26,6 +26,7 @@ export const optInEventTypes = [
   "audit.sealed",
   "brokerage.restored",
   "owner.added",
+  "reconciliation.difference_found",
 ] as const;
 
 /** One event type. */

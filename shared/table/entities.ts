@@ -1,6 +1,7 @@
 // Where every stored kind lives: the only place that spells keys. Each feature has a file of its own.
 export * from "./entities/accounts.ts";
 export * from "./entities/audit.ts";
+export * from "./entities/books.ts";
 export * from "./entities/commands.ts";
 export * from "./entities/drift.ts";
 export * from "./entities/events.ts";

@@ -1,11 +1,11 @@
 import { type CountedEvent, countEvents, type DayEvents } from "../domain/usage/event-count.ts";
 import { limits } from "../limits.ts";
 import { log } from "../runtime/log.ts";
+import { everyBrokerage } from "../table/brokerages.ts";
 import { forEachOf, type SweepResult } from "../table/due.ts";
-import { applicationRefs, endpointsIn, type PublishedEvent, usageCursors, usageDays } from "../table/entities.ts";
+import { endpointsIn, type PublishedEvent, usageCursors, usageDays } from "../table/entities.ts";
 import { eventsAfter } from "../table/event-pages.ts";
 import { payloadText } from "../table/event-payload.ts";
-import { pagesOf } from "../table/partition.ts";
 import { type EventCounter, eventCounter } from "../table/sequences.ts";
 import { findAll } from "../table/store.ts";
 import { transactOnce } from "../table/transact.ts";
@@ -17,12 +17,8 @@ import { expiryOf } from "./expiry.ts";
  * them, by day and actor. Returns how many brokerages had any, and how many failed.
  */
 export async function countAllEvents(hasTime: () => boolean): Promise<SweepResult> {
-  const seen = new Set<string>();
   const total = { done: 0, failed: 0 };
-  // Each brokerage has an application from its beginning on, and the reference of a revoked one stays.
-  for await (const { items } of pagesOf(applicationRefs.partition, { attributes: ["owner_tenant_id"] })) {
-    const tenants = [...new Set(items.map((item) => String(item["owner_tenant_id"])))].filter((id) => !seen.has(id));
-    for (const id of tenants) seen.add(id);
+  for await (const tenants of everyBrokerage()) {
     const { done, failed } = await forEachOf(tenants, {
       parallel: limits.usage.tenants_at_once,
       run: async (tenant) => (hasTime() ? countTenant(tenant, hasTime) : 0),

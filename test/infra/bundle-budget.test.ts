@@ -17,7 +17,7 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The description itself, compressed.
-  "documents/openapi": 122,
+  "documents/openapi": 123,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in. Reporting
   // who is refused is 7: the client of SQS.
   "oauth/token": 150,
@@ -70,8 +70,8 @@ const others: Readonly<Record<string, number>> = {
   // With the moves of a command, which are the decision.
   "feed/take-commands": 135,
   // The samples of events are 25 KiB.
-  "webhooks/test": 160,
-  "sandbox/trigger-event": 160,
+  "webhooks/test": 161,
+  "sandbox/trigger-event": 161,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
   "events/sweep-events": 302,
 };

@@ -41,6 +41,7 @@ describe("the types of the templates", () => {
     expect(rates.filter(([, rate]) => rate !== 1)).toEqual([
       ["seal-audit", 1 / 60],
       ["collect-usage", 1 / 60],
+      ["reconcile-books", 1 / 15],
     ]);
     expect(costed.polled).toEqual({ standard: 8, fifo: 1 });
   });

@@ -189,6 +189,7 @@ describe("what runs by itself", () => {
       ["rate(1 minute)", '{"action":"sweep"}', true],
       ["rate(1 hour)", '{"action":"seal"}', true],
       ["rate(1 hour)", '{"action":"collect"}', true],
+      ["rate(15 minutes)", '{"action":"reconcile"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
     ]);
   });
@@ -262,6 +263,7 @@ describe("what runs by itself", () => {
       "publish-dead",
       "publish-failed",
       "publish-late",
+      "reconciliation-difference",
       "refusal-not-reported",
       "refusals-dead",
       "refusals-late",

@@ -141,7 +141,7 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("the sweeps alone, with provision, read the due index", () => {
+  test("the sweeps alone, with provision and the reconciliation, read the due index", () => {
     expect(rightsOf("production", "sweep-events").sort()).toEqual(
       [
         "Allow dynamodb:Query main/index/due DUE|*",
@@ -158,7 +158,7 @@ describe("rights of the functions", () => {
     const readers = ofType(synthesized("production"), "AWS::IAM::Role")
       .filter((role) => lines(role).some((line) => line.includes("main/index/due")))
       .map(({ logicalId }) => logicalId.replace(/Role[0-9A-F]+$/, ""));
-    expect(readers.sort()).toEqual(["MarginSweep", "Provision", "SweepEvents"]);
+    expect(readers.sort()).toEqual(["MarginSweep", "Provision", "ReconcileBooks", "SweepEvents"]);
   });
 
   test("provision makes, finds and deletes API keys and puts them into the plan and out of it", () => {

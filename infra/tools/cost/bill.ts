@@ -13,7 +13,14 @@ import type { MonthlyTraffic } from "./mix.ts";
 import { idleMonth, type Line, monthOf, totalOf } from "./month.ts";
 import type { CostedStage } from "./template.ts";
 import type { MeasuredUnits } from "./units.ts";
-import { deliveryAmounts, eventAmounts, requestAmounts, tickAmounts, tradingAmounts } from "./work.ts";
+import {
+  deliveryAmounts,
+  eventAmounts,
+  reconciledAmounts,
+  requestAmounts,
+  tickAmounts,
+  tradingAmounts,
+} from "./work.ts";
 
 /** Something that is priced by the million. */
 export interface Priced {
@@ -78,6 +85,7 @@ export function billOf(given: {
         tickAmounts(costed, units),
         prices,
       ),
+      pricedAs("accounts in a nightly reconciliation, 20 ledger entries each", reconciledAmounts(costed), prices),
     ],
     trading: units.trading.map((each) => pricedAs(each.name, tradingAmounts(each), prices)),
     idle_month: { lines: idle, dollars: totalOf(idle) },

@@ -26,6 +26,8 @@ export const traffic = {
    * take less. A millisecond more costs 0.02 USD per million.
    */
   unmeasured_processor_ms: 3,
+  /** An account with 20 ledger entries and 62 events in a reconciliation (ADR 0063): read units, processor ms. */
+  reconciled_account: { read_units: 16, processor_ms: 5 },
   /** Lambda asks an idle queue with five connections, each of which waits 20 s (AWS docs: Lambda with SQS). */
   polls_per_minute: 15,
   /** Hours of a month in the price lists of AWS. */

@@ -106,6 +106,13 @@ export function tradingAmounts(units: TradingUnits): Amounts {
   return unitsOf(units);
 }
 
+/** A million accounts in one nightly reconciliation: their reads are waited for together. */
+export function reconciledAmounts(stage: CostedStage): Amounts {
+  const { read_units, processor_ms } = traffic.reconciled_account;
+  const { lambda_per_gigabyte_second = 0 } = runs(stage, "reconcile-books", 0, processor_ms);
+  return { dynamodb_per_million_read_units: read_units, lambda_per_gigabyte_second };
+}
+
 /** A month of what runs each minute, whether there is work or not. */
 export function sweepAmounts(stage: CostedStage, { sweeps }: MeasuredUnits): Amounts {
   const perMonth = (runs_per_minute: number) => (runs_per_minute * 60 * traffic.hours_per_month) / million;

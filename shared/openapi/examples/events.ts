@@ -6,6 +6,7 @@ import { drift } from "./drift.ts";
 import { feedSource } from "./feed.ts";
 import { actor, completed_at, created_at, event_id, exampleRequestId, links, transaction_id } from "./identifiers.ts";
 import { addedOwner } from "./operators.ts";
+import { reconciliation } from "./reports.ts";
 import { opened, trade } from "./trading.ts";
 import { transaction } from "./transactions.ts";
 
@@ -108,6 +109,7 @@ export const eventData: Readonly<Record<string, EventData>> = {
   "audit.sealed": { object: auditSeal },
   "brokerage.restored": { object: restore },
   "owner.added": { object: addedOwner },
+  "reconciliation.difference_found": { object: reconciliation },
   "command.settled": { object: { ...commandNotice, version: 3 }, previous: { status: "taken" } },
 };
 

@@ -51,6 +51,13 @@ function timeKey(moment: string): string {
   return inBase32(Math.max(0, Date.parse(moment)), 10);
 }
 
+/** The moment that an identifier was made at, RFC 3339. */
+export function timeOfId(id: string): string {
+  let value = 0;
+  for (const digit of ulidOf(id).slice(0, 10)) value = value * 32 + crockford.indexOf(digit);
+  return new Date(value).toISOString();
+}
+
 /** Place in a list by a moment; the identifier breaks ties, so the order is total. */
 export function placeAt(moment: string, id: string): string {
   return `${timeKey(moment)}|${ulidOf(id)}`;

@@ -12,6 +12,7 @@ import type { Receiver } from "../../support/stack/receiver.ts";
 import type { Stack } from "../../support/stack/stack.ts";
 import { eventually } from "../../support/wait.ts";
 import { tellOfRefusals, tellOfSealing } from "./audit.ts";
+import { tellOfBooks } from "./books.ts";
 import { tellOfDrift } from "./drift.ts";
 import { tellOfCommands, tellOfInternalMoney } from "./money.ts";
 import { tellOfOperators, tellOfPersons } from "./operators.ts";
@@ -330,6 +331,7 @@ export async function tellStory(told: StoryOptions): Promise<void> {
   await tellOfResets(stack);
   const { endpoint, delivery } = await tellOfWebhooks(stack, receiver);
   await tellOfSealing(told);
+  await tellOfBooks(told);
   const ids: Record<string, string> = {
     applications: stack.application_id,
     operators: await tellOfOperators(stack),

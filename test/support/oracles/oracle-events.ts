@@ -91,6 +91,10 @@ function expectedEvents({ before, after }: RawChange): string[] {
       return enters("role", "owner") ? [name("owner.added")] : [];
     case "AUDITSEAL":
       return before !== undefined && before["day"] !== after["day"] ? [name("audit.sealed")] : [];
+    case "BOOKRUN":
+      return whole(before ?? {}, "difference_count") <= 0n && whole(after, "difference_count") > 0n
+        ? [name("reconciliation.difference_found")]
+        : [];
     case "SOURCE":
       return silenceEvents(before, after).map((type) => name(type));
     case "TRADE":

@@ -284,6 +284,18 @@ export const mutations: readonly Mutation[] = [
     test: { file: "test/domain/drift/reconcile.test.ts", name: "stay as they are for a snapshot of an earlier number" },
   },
   {
+    name: "a difference announced again",
+    file: "shared/domain/books/run.ts",
+    edits: [["run.difference_count === 0 && found.length > 0", "found.length > 0"]],
+    test: { file: "test/domain/books/books.test.ts", name: "announces its first difference alone" },
+  },
+  {
+    name: "no gap between events",
+    file: "shared/domain/books/events.ts",
+    edits: [["const kept = place.expires_at > nowSeconds;", "const kept = place.expires_at > nowSeconds + 1e9;"]],
+    test: { file: "test/domain/books/books.test.ts", name: "have no gap after an event that is kept" },
+  },
+  {
     name: "a day without a cut",
     file: "shared/events/audit-sealing.ts",
     edits: [["seal.open.written.sequence, seal.open.cut.sequence)", "seal.open.written.sequence, 1e12)"]],

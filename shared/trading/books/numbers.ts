@@ -1,0 +1,138 @@
+import type { Difference } from "../../domain/books/difference.ts";
+import {
+  type EventPlace,
+  eventsBegin,
+  missingEvent,
+  type NumberedEvent,
+  readEvents,
+} from "../../domain/books/events.ts";
+import type { BookRun, BookStep } from "../../domain/books/run.ts";
+import { limits } from "../../limits.ts";
+import { nowMs } from "../../runtime/clock.ts";
+import { checkAudit } from "../../table/audit-check.ts";
+import { timeOfId } from "../../table/entities/keys.ts";
+import { events, type PublishedEvent } from "../../table/entities.ts";
+import { payloadText } from "../../table/event-payload.ts";
+import { pagesOf, readPage } from "../../table/partition.ts";
+import { type EventCounter, eventCounter } from "../../table/sequences.ts";
+import { readKeys } from "../../table/store.ts";
+import { readItem } from "../../table/table.ts";
+import { seenEachTime } from "./looks.ts";
+
+/** Some numbers of events: each up to the counter has its event, as long as that is kept. */
+export async function lookAtEvents(run: BookRun): Promise<BookStep> {
+  const { tenant_id: tenant } = run;
+  // Read first: what it numbers was written with it.
+  const counter = await eventCounter(tenant);
+  const from = placeIn(run);
+  const end = endOf(from.sequence + 1, counter);
+  if (from.sequence >= counter.last) return { position: null };
+  const found = await numbersOf(tenant, from.sequence + 1, end, counter);
+  const { place, missing } = readEvents(from, found, end, Math.floor(nowMs() / 1000));
+  const leftOut = await leftOutUpTo(tenant, missing, counter);
+  const wanted = missing.filter((number) => leftOut.every(([from, to]) => number < from || number > to));
+  const last = Math.max(place.sequence, ...leftOut.map(([, to]) => to));
+  return {
+    position: last >= counter.last ? null : `${last}|${place.expires_at}`,
+    checked: { events: found.length },
+    differences: await stillMissing(tenant, wanted, counter),
+  };
+}
+
+function placeIn({ position, tenant_id }: BookRun): EventPlace {
+  if (position === null) return eventsBegin(Date.parse(timeOfId(tenant_id)), limits.events.kept_seconds);
+  const [sequence = 0, expires_at = 0] = position.split("|").map(Number);
+  return { sequence, expires_at };
+}
+
+/** The last number of a step that begins with this one: numbers of one step are laid out alike. */
+function endOf(first: number, { last, first_in_lanes: lanes }: EventCounter): number {
+  const { per_partition } = limits.events;
+  const million = Math.floor(first / per_partition) * per_partition + per_partition - 1;
+  return Math.min(last, million, first < lanes ? lanes - 1 : last, first + limits.books.events_per_step - 1);
+}
+
+async function numbersOf(
+  tenant: string,
+  first: number,
+  end: number,
+  { first_in_lanes }: EventCounter,
+): Promise<NumberedEvent[]> {
+  const lanes = Array.from({ length: limits.events.lanes }, (_, lane) => {
+    return events.keyAt(tenant, first + lane, first < first_in_lanes).pk;
+  });
+  const found: NumberedEvent[] = [];
+  // Half the units of a consistent read; what such a read may not show yet is looked for consistently.
+  const bounds = { from: events.sortOf(first), to: events.sortOf(end), attributes: ["sk", "expires_at"] };
+  const read = async (partition: string) => {
+    for await (const { items } of pagesOf(partition, { ...bounds, consistent: false })) {
+      found.push(...items.map(({ sk, expires_at }) => ({ sequence: Number(sk), expires_at: Number(expires_at) })));
+    }
+  };
+  await Promise.all([...new Set(lanes)].map(read));
+  return found.toSorted((a, b) => a.sequence - b.sequence);
+}
+
+/** The numbers among these that a restore left out: from the first of each gap to where they go on. */
+async function leftOutUpTo(tenant: string, missing: readonly number[], counter: EventCounter) {
+  const gaps = missing.filter((number, at) => missing[at - 1] !== number - 1).slice(0, limits.books.looked_at_gaps);
+  const ranges: (readonly [from: number, to: number])[] = [];
+  for (const from of gaps) {
+    const resumed = await resumedAfter(tenant, from, counter);
+    if (resumed >= from) ranges.push([from, resumed]);
+  }
+  return ranges;
+}
+
+/** The number that a restore says events go on after, where one is among the first events from a number on; else 0. */
+async function resumedAfter(tenant: string, from: number, counter: EventCounter): Promise<number> {
+  const { per_partition, lanes } = limits.events;
+  for (let first = from; first <= counter.last; first = (Math.floor(first / per_partition) + 1) * per_partition) {
+    const isFormer = first < counter.first_in_lanes;
+    const keys = Array.from({ length: lanes }, (_, lane) => events.keyAt(tenant, first + lane, isFormer).pk);
+    const query = { from: events.sortOf(first), page_size: limits.books.events_after_gap };
+    const pages = await Promise.all([...new Set(keys)].map((partition) => readPage(partition, query)));
+    const found = pages.flatMap(({ items }) => items);
+    const [restore] = found.filter(({ type }) => type === "brokerage.restored");
+    if (restore !== undefined)
+      return resumedIn({ ...readItem<PublishedEvent>(restore), ...events.fromStored(restore) });
+    if (found.length > 0) return 0;
+  }
+  return 0;
+}
+
+function resumedIn(event: PublishedEvent): number {
+  const { data } = JSON.parse(payloadText(event)) as { data: { object: { resumed_after_sequence: string } } };
+  return Number(data.object.resumed_after_sequence);
+}
+
+async function stillMissing(tenant: string, numbers: readonly number[], { first_in_lanes }: EventCounter) {
+  const keys = numbers.map((number) => events.keyAt(tenant, number, number < first_in_lanes));
+  let found: readonly unknown[] = [];
+  return seenEachTime(
+    () => numbers.flatMap((number, at): Difference[] => (found[at] === undefined ? [missingEvent(number)] : [])),
+    async () => {
+      found = await readKeys(keys);
+    },
+  );
+}
+
+/** Some entries of the audit: computes their hashes again. The first broken link ends the phase. */
+export async function lookAtAudit(run: BookRun): Promise<BookStep> {
+  const from = Number(run.position ?? 1);
+  const { broken, checked, to, more } = await checkAudit(run.tenant_id, {
+    from,
+    most: limits.books.audit_entries_per_step,
+  });
+  const step = { checked: { audit_entries: checked } };
+  if (broken === null) return { ...step, position: more && to !== undefined ? String(to + 1) : null };
+  const number = String(broken.sequence);
+  const about = { object_type: "audit_log", object_id: number, account_id: null } as const;
+  const difference: Difference =
+    broken.kind === "removed"
+      ? { ...about, field: "sequence", expected: number, found: null }
+      : broken.kind === "inserted"
+        ? { ...about, field: "sequence", expected: null, found: number }
+        : { ...about, field: "hash", expected: null, found: broken.kind };
+  return { ...step, position: null, differences: [difference] };
+}

@@ -1,0 +1,20 @@
+import { newId } from "../../../shared/runtime/ids.ts";
+import { ledgers } from "../../../shared/table/entities.ts";
+import { itemOf } from "../../../shared/table/write.ts";
+import { fundedAccount } from "../../support/stack/api-client.ts";
+import { put, type StoryOptions } from "./stack.ts";
+
+/** A reconciliation that looks for the event of an entry among those that wait, and announces that there is none. */
+export async function tellOfBooks({ stack }: Pick<StoryOptions, "stack">): Promise<void> {
+  const { api, tenant_id } = await stack.newApplication();
+  const { account_id } = await fundedAccount(api, "10.00");
+  const created_at = new Date(Date.now() - 3_600_000).toISOString();
+  const entry = { id: newId("led", Date.parse(created_at)), tenant_id, account_id, created_at };
+  const money = { amount_minor: 1, currency: "USD", balance_before_minor: 1000, balance_after_minor: 1001 };
+  await put(
+    stack,
+    "main",
+    itemOf(ledgers, { ...entry, ...money, kind: "deposit", balance_version: 2, transaction_id: null } as never),
+  );
+  await stack.cloud.invoke("brokerage-sandbox-reconcile-books", { action: "start" });
+}
