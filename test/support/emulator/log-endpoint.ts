@@ -12,7 +12,7 @@ export interface LogEndpoint {
   readonly environment: Record<string, string>;
   /** Writes a line with the present time. */
   readonly write: (line: object) => void;
-  /** Asked about every reading of the log before it is answered. */
+  /** Called when the log was read, before the answer is sent. */
   interfere: () => void | Promise<void>;
   readonly stop: () => Promise<void>;
 }
@@ -27,8 +27,9 @@ export async function startLogEndpoint(): Promise<LogEndpoint> {
   const state = { interfere: (): void | Promise<void> => undefined };
   const server = createServer(async (incoming, outgoing) => {
     const body = JSON.parse(Buffer.concat(await incoming.toArray()).toString());
+    const answer = JSON.stringify(logs.filter(body));
     await state.interfere();
-    outgoing.writeHead(200, { "content-type": "application/x-amz-json-1.1" }).end(JSON.stringify(logs.filter(body)));
+    outgoing.writeHead(200, { "content-type": "application/x-amz-json-1.1" }).end(answer);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
