@@ -336,7 +336,7 @@ export const limits = {
     /** Numbers of events, and entries of the audit, that one step reads. */
     events_per_step: 20_000,
     audit_entries_per_step: 10_000,
-    /** Gaps in the numbers of one step that may be those of a restore, and events of a lane after each that are read. */
+    /** Gaps of one step that may be those of a restore, and events of a lane that are read after each. */
     looked_at_gaps: 20,
     events_after_gap: 50,
     /** An index of DynamoDB lags by fractions of a second: what it does not show after this time is not there. */

@@ -43,7 +43,7 @@ const sharing = onSharedStack.map((name) => normalize(`test/e2e/${name}.test.ts`
 const together = "test/e2e/shared-stack.test.ts";
 
 /** Tests of the local runner, and by it. A process can have the market of one stack (`floorOf`), which grants keeps. */
-const running = ["test/local/**/*.test.ts", "test/e2e/!(grants).test.ts", "test/e2e/tools/*.test.ts"].concat(
+const running = ["test/local/**/*.test.ts", "test/e2e/!(grants).test.ts", "test/e2e/{reports,tools}/*.test.ts"].concat(
   "test/browser/*.test.ts",
 );
 /** Files that share a stack run as one, and by themselves when a file is named. */

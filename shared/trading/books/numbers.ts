@@ -73,19 +73,22 @@ async function numbersOf(
   return found.toSorted((a, b) => a.sequence - b.sequence);
 }
 
-/** The numbers among these that a restore left out: from the first of each gap to where they go on. */
+/** The last number that a restore kept, and the one that numbers go on after. */
+type VoidNumbers = readonly [last_valid: number, resumed_after: number];
+
+/** The numbers that a restore says are void, where these begin one of its gaps. */
 async function leftOutUpTo(tenant: string, missing: readonly number[], counter: EventCounter) {
   const gaps = missing.filter((number, at) => missing[at - 1] !== number - 1).slice(0, limits.books.looked_at_gaps);
-  const ranges: (readonly [from: number, to: number])[] = [];
+  const ranges: VoidNumbers[] = [];
   for (const from of gaps) {
-    const resumed = await resumedAfter(tenant, from, counter);
-    if (resumed >= from) ranges.push([from, resumed]);
+    const [valid, resumed] = await resumedAfter(tenant, from, counter);
+    if (resumed >= from) ranges.push([valid + 1, resumed]);
   }
   return ranges;
 }
 
-/** The number that a restore says events go on after, where one is among the first events from a number on; else 0. */
-async function resumedAfter(tenant: string, from: number, counter: EventCounter): Promise<number> {
+/** What a restore says that is among the first events from a number on; zeros without one. */
+async function resumedAfter(tenant: string, from: number, counter: EventCounter): Promise<VoidNumbers> {
   const { per_partition, lanes } = limits.events;
   for (let first = from; first <= counter.last; first = (Math.floor(first / per_partition) + 1) * per_partition) {
     const isFormer = first < counter.first_in_lanes;
@@ -94,16 +97,15 @@ async function resumedAfter(tenant: string, from: number, counter: EventCounter)
     const pages = await Promise.all([...new Set(keys)].map((partition) => readPage(partition, query)));
     const found = pages.flatMap(({ items }) => items);
     const [restore] = found.filter(({ type }) => type === "brokerage.restored");
-    if (restore !== undefined)
-      return resumedIn({ ...readItem<PublishedEvent>(restore), ...events.fromStored(restore) });
-    if (found.length > 0) return 0;
+    if (restore !== undefined) return voidIn(readItem<PublishedEvent>(restore));
+    if (found.length > 0) break;
   }
-  return 0;
+  return [0, 0];
 }
 
-function resumedIn(event: PublishedEvent): number {
-  const { data } = JSON.parse(payloadText(event)) as { data: { object: { resumed_after_sequence: string } } };
-  return Number(data.object.resumed_after_sequence);
+function voidIn(event: PublishedEvent): VoidNumbers {
+  const { data } = JSON.parse(payloadText(event)) as { data: { object: Readonly<Record<string, unknown>> } };
+  return [Number(data.object["last_valid_sequence"]), Number(data.object["resumed_after_sequence"])];
 }
 
 async function stillMissing(tenant: string, numbers: readonly number[], { first_in_lanes }: EventCounter) {

@@ -279,10 +279,14 @@ describe("the nightly reconciliation", () => {
     await publish();
     await start();
     expect((await reportOf(own.caller))[0]).toMatchObject({ status: "completed", differences: [] });
-    await remove(await stored(own.tenant, "EVENT", (item) => whole(item, "sequence") === BigInt(last)));
+    // The last number is void, since the restore names the one before it as the last that is valid.
+    for (const number of [last - 1, last]) {
+      await remove(await stored(own.tenant, "EVENT", (item) => whole(item, "sequence") === BigInt(number)));
+    }
     await start();
     const [run] = await reportOf(own.caller);
-    expect(run?.differences).toMatchObject([{ object_type: "event", object_id: String(last) }]);
+    const gone = run?.differences.filter(({ object_type }) => object_type === "event");
+    expect(gone).toMatchObject([{ object_id: String(last - 1), field: "sequence" }]);
   });
 
   it("ends where a reset of the sandbox removes what it compares", async () => {

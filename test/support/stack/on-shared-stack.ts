@@ -4,7 +4,7 @@
  */
 export const onSharedStack = [
   ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "dashboard"],
-  ...["demo", "margin", "audit-export", "reconciliation", "tools/drill"],
+  ...["demo", "margin", "audit-export", "reports/reconciliation", "tools/drill"],
   ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix", "tools/smoke"],
   ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages"],
 ] as const;

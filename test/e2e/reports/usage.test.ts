@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AwsCall } from "../../infra/local/cloud.ts";
-import type { UsageBody } from "../../shared/schema/reports/usage.ts";
-import { apiClient, type Credentials, fundedAccount, getToken } from "../support/stack/api-client.ts";
-import { startReceiver } from "../support/stack/receiver.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
-import { register } from "../support/stack/webhooks.ts";
-import { eventually } from "../support/wait.ts";
+import type { AwsCall } from "../../../infra/local/cloud.ts";
+import type { UsageBody } from "../../../shared/schema/reports/usage.ts";
+import { apiClient, type Credentials, fundedAccount, getToken } from "../../support/stack/api-client.ts";
+import { startReceiver } from "../../support/stack/receiver.ts";
+import { type Stack, startStack } from "../../support/stack/stack.ts";
+import { register } from "../../support/stack/webhooks.ts";
+import { eventually } from "../../support/wait.ts";
 
 const collector = "brokerage-sandbox-collect-usage";
 

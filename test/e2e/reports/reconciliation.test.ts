@@ -3,15 +3,15 @@ import { fileURLToPath } from "node:url";
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { operatorEnvironment } from "../../infra/local/cloud.ts";
-import type { ReconciliationBody } from "../../shared/schema/internal-money/reconciliation.ts";
-import { balances } from "../../shared/table/entities.ts";
-import { fundedAccount } from "../support/stack/api-client.ts";
-import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
-import { type Stack, sharedStack } from "../support/stack/stack.ts";
-import { eventually } from "../support/wait.ts";
+import { operatorEnvironment } from "../../../infra/local/cloud.ts";
+import type { ReconciliationBody } from "../../../shared/schema/internal-money/reconciliation.ts";
+import { balances } from "../../../shared/table/entities.ts";
+import { fundedAccount } from "../../support/stack/api-client.ts";
+import { tableClient, tableNameOf } from "../../support/stack/cloud-tables.ts";
+import { type Stack, sharedStack } from "../../support/stack/stack.ts";
+import { eventually } from "../../support/wait.ts";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
+const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 let stack: Stack;
 beforeAll(async () => {
