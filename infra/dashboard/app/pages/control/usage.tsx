@@ -80,7 +80,7 @@ function Report({ usage }: { readonly usage: Usage }) {
       ) : (
         <>
           <Panel title="By day">
-            <Bars days={days} />
+            <Bars days={days} from={usage.from} to={usage.to} />
             <Totals caption="Usage by day" head="Day" rows={days} />
           </Panel>
           <Panel title="By caller">
@@ -133,16 +133,23 @@ function Totals({ caption, head, rows }: { readonly caption: string; readonly he
   return <Table caption={caption} rows={rows} columns={columns} idOf={({ name }) => name} dense />;
 }
 
-/** Requests of each day as bars; the table below them says the same in numbers. */
-function Bars({ days }: { readonly days: readonly Total[] }) {
+interface BarsProps {
+  readonly days: readonly Total[];
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Requests of each day as bars, with room for the days without any; the table below them says the same in numbers. */
+function Bars({ days, from, to }: BarsProps) {
   const most = Math.max(...days.map(({ requests }) => requests));
-  const width = 100 / days.length;
+  const placeOf = (day: string) => (Date.parse(day) - Date.parse(from)) / dayMs;
+  const width = 100 / (placeOf(to) + 1);
   return (
     <svg className="bars" viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label="Requests by day">
-      {days.map(({ name, requests }, at) => {
+      {days.map(({ name, requests }) => {
         const height = Math.max(0.4, (requests / most) * 24);
         return (
-          <rect key={name} x={at * width + width * 0.1} y={24 - height} width={width * 0.8} height={height}>
+          <rect key={name} x={placeOf(name) * width + width * 0.1} y={24 - height} width={width * 0.8} height={height}>
             <title>{`${name}: ${grouped(String(requests))} requests`}</title>
           </rect>
         );
