@@ -37,8 +37,9 @@ function slackOf(account: Account, metrics: Metrics, armed: boolean, positions: 
   // What is put aside counts against a stop-out alone.
   const whole = equity + aside;
   if (used === 0n) {
-    const loss = whole - rounding;
-    return whole > 0n ? { loss, gain: undefined } : { loss: undefined, gain: -whole - rounding };
+    if (whole <= 0n) return { loss: undefined, gain: -whole - rounding };
+    // What is put aside keeps it from a stop-out, and arms no margin call.
+    return { loss: whole - rounding, gain: armed || equity > 0n ? undefined : -equity - rounding };
   }
   if (status === "stop_out") return { loss: undefined, gain: above(account.stop_out_level, whole) };
   if (status === "margin_call") {

@@ -113,6 +113,18 @@ describe("the triggers of an account", () => {
     expect(triggers(state, false).get("EURUSD")?.up).not.toBeNull();
   });
 
+  it("lie above the price where what is put aside alone keeps covered positions from a stop-out, until it is armed", () => {
+    const openings: Opening[] = [
+      ["USDJPY", "buy", "0.01"],
+      ["USDJPY", "sell", "0.01"],
+    ];
+    const account = desk("0.00", openings, { margin_calculation: "net" });
+    const cross = triggers({ ...account.state, balance: { ...account.balance, aside_minor: usd("500.00") } }, false);
+    expect(cross.get("USDJPY")?.up).not.toBeNull();
+    const armed = triggers({ ...account.state, balance: { ...account.balance, aside_minor: usd("500.00") } }, true);
+    expect(cross.get("USDJPY")).not.toEqual(armed.get("USDJPY"));
+  });
+
   it.each(["max", "net", "sum"] as const)(
     "of a buy and a sell are met before a spread that widens costs both their margin (%s)",
     (mode) => {
