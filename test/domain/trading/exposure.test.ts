@@ -113,7 +113,7 @@ describe("the triggers of an account", () => {
     expect(triggers(state, false).get("EURUSD")?.up).not.toBeNull();
   });
 
-  it("lie above the price where what is put aside alone keeps covered positions from a stop-out, until it is armed", () => {
+  it("lie above the price where put-aside money alone prevents a stop-out, until the next margin call is armed", () => {
     const openings: Opening[] = [
       ["USDJPY", "buy", "0.01"],
       ["USDJPY", "sell", "0.01"],
