@@ -5,7 +5,7 @@ import { isReturn, tenantOf } from "./oracle-terms.ts";
 
 const tenantKey = /^(brk_[0-9A-HJKMNP-TV-Z]{26})(?:$|[#|])/;
 
-const globalKeys = [/^GLOBAL\|CLIENTID$/, /^GLOBAL\|KEYS$/];
+const globalKeys = [/^GLOBAL\|CLIENTID$/, /^GLOBAL\|KEYS$/, /^GLOBAL\|USAGE$/];
 
 /** Eight shards of a kind; 64 of those that every commit, event or delivery is in. */
 const dueKey = /^DUE\|(?:[A-Z]+\|0[0-7]|(?:OUTBOX|EVENT|DLV)\|(?:[0-5][0-9]|6[0-3]))$/;
