@@ -5,7 +5,7 @@ import { type Aws, elementOf } from "./aws.ts";
 /**
  * Alarms that a version raises which is at fault: failing and slow requests, the authorizer's among them, functions
  * behind queues and streams that fail, events that are not published or late. CloudFormation takes five at most
- * (AWS docs: rollback triggers).
+ * (AWS docs: rollback triggers; ADR 0065).
  */
 export const watchedAlarms = [
   "errors-fast-burn",
