@@ -70,8 +70,8 @@ const others: Readonly<Record<string, number>> = {
   // With the moves of a command, which are the decision.
   "feed/take-commands": 135,
   // The samples of events are 25 KiB.
-  "webhooks/test": 161,
-  "sandbox/trigger-event": 161,
+  "webhooks/test": 162,
+  "sandbox/trigger-event": 162,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
   "events/sweep-events": 302,
 };
