@@ -100,7 +100,8 @@ export function divided(slack: Slack, symbols: readonly Reached[]): Divided {
     .toSorted((a, b) => furthest(a.reach, limit) - furthest(b.reach, limit));
   const left = (direction: keyof Slack) => {
     const whole = limit[direction];
-    return whole && stay.reduce((rest, { reach }) => rest - (reach[direction] ?? 0n), whole);
+    // No way at all is a bound too, which no trigger of before keeps.
+    return whole === undefined ? whole : stay.reduce((rest, { reach }) => rest - (reach[direction] ?? 0n), whole);
   };
   let rest = { loss: left("loss"), gain: left("gain") };
   const isTooLittle = (direction: keyof Slack) => {

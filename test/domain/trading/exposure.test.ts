@@ -93,6 +93,16 @@ describe("the triggers of an account", () => {
     expect([...triggers(richer, true, market, known)]).toEqual([...known]);
   });
 
+  it("do not stay where they are while the account is at a level, where any price may decide", () => {
+    const account = desk("13.20", [["EURUSD", "sell", "0.01"]]);
+    const known = triggers(account.state);
+    // Its used margin is 11.00 USD: it is at its call level, and above it with the smallest gain.
+    account.balance = { ...account.balance, balance_minor: usd("11.00"), available_minor: usd("11.00") };
+    expect(metricsAt(market, account.state, decisionTime).margin_status).toBe("margin_call");
+    const placed = triggers(account.state, false, market, known).get("EURUSD");
+    expect(placed && met(placed, someQuote("EURUSD", ["1.10000", "1.10000"]))).toBe(true);
+  });
+
   it("are placed again once they are met although nothing is to be decided", () => {
     const openings: Opening[] = [
       ["EURUSD", "buy", "0.10"],
