@@ -16,11 +16,13 @@ const file = `
   import { expect, it, vi } from "vitest";
   import { marks } from "./marks.js";
   it("finds nothing", () => {
-    const found = [marks.length, process.env.MARK, process.env.PATH === "", vi.isFakeTimers()];
+    vi.stubEnv("GONE", "stubbed");
+    vi.unstubAllEnvs();
+    const found = [marks.length, process.env.MARK, process.env.PATH === "", vi.isFakeTimers(), process.env.GONE];
     marks.push("mark");
-    Object.assign(process.env, { MARK: "mark", PATH: "" });
+    process.env = { ...process.env, MARK: "mark", PATH: "" };
     vi.useFakeTimers();
-    expect(found).toEqual([0, undefined, false, false]);
+    expect(found).toEqual([0, undefined, false, false, undefined]);
   });`;
 
 it("a file sees nothing that another file of the same worker left, which it would without its set-up", () => {

@@ -609,15 +609,19 @@ export async function within<T>(
   variables: Readonly<Record<string, string | undefined>>,
   work: () => Promise<T>,
 ): Promise<T> {
-  const before = { ...process.env };
-  for (const [name, value] of Object.entries(variables)) {
-    if (value === undefined) delete process.env[name];
-    else process.env[name] = value;
-  }
+  const before = Object.fromEntries(Object.keys(variables).map((name) => [name, process.env[name]]));
+  setVariables(variables);
   try {
     return await work();
   } finally {
-    process.env = before;
+    setVariables(before);
+  }
+}
+
+function setVariables(variables: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, value] of Object.entries(variables)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
   }
 }
 

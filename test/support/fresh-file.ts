@@ -6,14 +6,16 @@
  */
 import { vi } from "vitest";
 
-const { env } = process;
-const kept = globalThis as { testEnvironment?: Readonly<NodeJS.ProcessEnv> };
+const kept = globalThis as { testEnvironment?: { object: NodeJS.ProcessEnv; variables: NodeJS.ProcessEnv } };
 
 /** What the worker started with; this module is loaded for every file, and only the first one sees it. */
-kept.testEnvironment ??= { ...env };
+kept.testEnvironment ??= { object: process.env, variables: { ...process.env } };
 
+const { object, variables } = kept.testEnvironment;
 vi.useRealTimers();
+// Vitest deletes variables of this object: of another one in its place, none could be unstubbed any more.
+process.env = object;
 vi.unstubAllEnvs();
-for (const name of Object.keys(env)) if (!(name in kept.testEnvironment)) delete env[name];
-Object.assign(env, kept.testEnvironment);
+for (const name of Object.keys(object)) if (!(name in variables)) delete object[name];
+Object.assign(object, variables);
 vi.resetModules();
