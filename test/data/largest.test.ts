@@ -61,7 +61,7 @@ describe("the largest resources", () => {
 
   /** The difference that a login is which no account has. */
   async function driftOf(caller: TestCaller): Promise<string> {
-    const names = { snapshot_id: widest.repeat(64), taken_at: "2026-11-21T06:30:00.000Z", as_of_seq: "0" };
+    const names = { snapshot_id: widest.repeat(64), taken_at: new Date().toISOString(), as_of_seq: "0" };
     const account = { platform_login: widest.repeat(64), balance: "-1.00", credit: "0", positions: [] };
     const body = { ...names, part: 1, parts: 1, complete: false, accounts: [account] };
     await sent(caller, "POST", `/feed/sources/${await made(caller, "feed")}/snapshots`, body);

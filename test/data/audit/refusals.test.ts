@@ -123,7 +123,7 @@ describe("refusals of one actor and action in one minute", () => {
   /** As many refusals of a new caller as that, a hundredth of a second after each other. */
   function flood(count: number): { caller: TestCaller; refusals: PolicyRefusal[] } {
     const caller = newCaller();
-    const beganMs = Date.parse("2026-11-23T12:00:00.000Z");
+    const beganMs = Date.parse("2020-01-06T12:00:00.000Z");
     const refusals = Array.from({ length: count }, (_, at) =>
       someRefusal(caller, { at: new Date(beganMs + 10 * at).toISOString() }),
     );
@@ -195,7 +195,7 @@ describe("refusals of one actor and action in one minute", () => {
     const others = [
       someRefusal(caller, { actor: { ...first.actor, id: newCaller().application_id } }),
       someRefusal(caller, { action: "update_client" }),
-      someRefusal(caller, { at: "2026-11-23T12:01:00.000Z" }),
+      someRefusal(caller, { at: "2020-01-06T12:01:00.000Z" }),
     ];
     const foreign = newCaller({ application_id: caller.application_id });
     await recordAll([...refusals, ...others, someRefusal(foreign)]);

@@ -26,7 +26,7 @@ async function plantEvents(
   sequences: readonly number[],
   { last, first }: Counter,
   bytes = 10,
-  published_at = "2026-01-01T00:00:00.000Z",
+  published_at = "2020-01-01T00:00:00.000Z",
 ) {
   const { emulator } = api;
   const put = (item: Record<string, unknown>) =>

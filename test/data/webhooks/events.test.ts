@@ -121,7 +121,7 @@ describe("what happened", () => {
     const caller = newCaller();
     const source = await bridge(api, caller).newSource();
     const account = { platform_login: "7", balance: "1.00", credit: "0", positions: [] };
-    const whole = { snapshot_id: "S-1", taken_at: "2026-11-21T06:30:00.000Z", as_of_seq: "0", part: 1, parts: 1 };
+    const whole = { snapshot_id: "S-1", taken_at: new Date().toISOString(), as_of_seq: "0", part: 1, parts: 1 };
     const body = { ...whole, complete: false, accounts: [account] };
     expect((await api.call(caller, "POST", `${source.path}/snapshots`, { body })).status).toBe(200);
     await deliver(await waiting(caller));

@@ -291,9 +291,9 @@ describe("the sweep", () => {
     const since = await waitingDeliveries(api, endpoint, 2, { wake_at: null });
     const leased = new Date(Date.now() + 60_000).toISOString();
     const [busy] = await waitingDeliveries(api, { ...endpoint, epoch: 1 }, 1, { wake_at: null, lease_until: leased });
-    const died = { wake_at: null, lease_until: "2026-11-21T06:30:00.000Z", claims: 1 };
+    const died = { wake_at: null, lease_until: "2020-01-01T00:00:00.000Z", claims: 1 };
     const [dead] = await waitingDeliveries(api, { ...endpoint, epoch: 1 }, 1, died);
-    await putRaw(api, itemOf(webhooks, { ...endpoint, wake_at: endpoint.created_at, version: 2 }));
+    await putRaw(api, itemOf(webhooks, { ...endpoint, wake_at: "2020-01-01T00:00:00.000Z", version: 2 }));
     await sweepEvents();
     // Its worker may have posted before it died, so it leaves an entry.
     expect(await itemsOf(caller, "ATTEMPT")).toMatchObject([{ delivery_id: dead, error: "worker_crash" }]);
@@ -306,7 +306,7 @@ describe("the sweep", () => {
 
   it("removes a deleted endpoint when nothing is on its way to it any more", async () => {
     const caller = newCaller();
-    const endpoint = await endpointOf(caller, { status: "deleted", wake_at: "2026-01-01T00:00:00.000Z" });
+    const endpoint = await endpointOf(caller, { status: "deleted", wake_at: "2020-01-01T00:00:00.000Z" });
     const open = await waitingDeliveries(api, endpoint, 3, { wake_at: null });
     await sweepEvents();
     expect(await itemsOf(caller, "WEBHOOK")).toEqual([]);

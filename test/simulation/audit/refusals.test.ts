@@ -75,7 +75,7 @@ class Program {
     if (one.act === "refuse") await api.call(withScopes(caller, "events:read"), "GET", "/clients");
     const sent = api.queues.takeFrom("refusals").map(({ body }) => body as unknown as PolicyRefusal);
     if (one.act === "flood") {
-      const at = new Date(Date.parse("2026-11-23T12:00:00.000Z") + one.minute * 60_000).toISOString();
+      const at = new Date(Date.parse("2020-01-06T12:00:00.000Z") + one.minute * 60_000).toISOString();
       const { action } = one;
       sent.push(...Array.from({ length: one.count }, () => someRefusal(caller, { at, action })));
     }

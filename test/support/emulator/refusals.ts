@@ -15,7 +15,7 @@ export function someRefusal(
   return {
     tenant_id,
     request_id: randomUUID(),
-    at: "2026-11-23T12:00:30.000Z",
+    at: "2020-01-06T12:00:30.000Z",
     actor: { type: "application", id: application_id, name: "Test" },
     ip: "198.51.100.7",
     user_agent: "tests",
