@@ -17,7 +17,9 @@ import { type FlakyProxy, flakyProxy } from "./flaky-proxy.ts";
 
 const root = fileURLToPath(new URL("../../../../../", import.meta.url));
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+/** How long nothing changes before the books count as settled. */
 const settleLimitMs = 120_000;
+const pollMs = 20;
 
 interface Proof {
   readonly folder: string;
@@ -33,14 +35,29 @@ interface Proof {
 class Killable {
   kills = 0;
   private child: ChildProcess | undefined;
+  private readonly name: string;
   private readonly begin: () => ChildProcess;
 
-  constructor(begin: () => ChildProcess) {
+  constructor(name: string, begin: () => ChildProcess) {
+    this.name = name;
     this.begin = begin;
   }
 
   start(): void {
     this.child = this.begin();
+  }
+
+  /** @throws Error when the process has ended and was not killed */
+  mustRun(): void {
+    const { exitCode = null, signalCode = null } = this.child ?? {};
+    if (exitCode === null && signalCode === null) return;
+    throw new Error(`The ${this.name} has ended by itself (${exitCode ?? signalCode}).`);
+  }
+
+  async killAndStart(): Promise<void> {
+    this.mustRun();
+    await this.kill();
+    this.start();
   }
 
   async kill(): Promise<void> {
@@ -61,10 +78,13 @@ function tsx(words: readonly string[], env: NodeJS.ProcessEnv = process.env): Ch
   });
 }
 
-/** Kills one of the three after another, until the time is over, while deposits go on. */
+/**
+ * Kills one of the three after another while deposits go on: first the bridge, while fills are on their way to it, the
+ * venue and the connection, however slow the machine is; then any of them until the time is over.
+ */
 async function torment(proof: Proof, seconds: number, accounts: ReadonlyMap<string, string>, children: Killable[]) {
-  const { folder, connection, proxy, venuePort, deals, seed, client } = proof;
-  const venue = new Killable(() =>
+  const { folder, connection, proxy, venuePort, deals, seed } = proof;
+  const venue = new Killable("venue", () =>
     tsx([here("venue-process.ts"), String(venuePort), folder, String(deals), String(seed)]),
   );
   const env = {
@@ -72,32 +92,50 @@ async function torment(proof: Proof, seconds: number, accounts: ReadonlyMap<stri
     BROKERAGE_CLIENT_ID: connection.client_id,
     BROKERAGE_CLIENT_SECRET: connection.client_secret,
   };
-  const bridge = new Killable(() => tsx([here("../../run.ts"), "--config", join(folder, "bridge.json")], env));
+  const words = [here("../../run.ts"), "--config", join(folder, "bridge.json")];
+  const bridge = new Killable("bridge", () => tsx(words, env));
   children.push(venue, bridge);
   venue.start();
   bridge.start();
   const until = performance.now() + seconds * 1000;
+  const victims = ["bridge", "venue", "service"] as const;
   const deposits: string[] = [];
   let state = seed;
   let cuts = 0;
-  while (performance.now() < until) {
+  for (let round = 0; round < victims.length || performance.now() < until; round += 1) {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    await pause(1000 + ((state >>> 8) % 3000));
+    if (round === 0) await firstFill(folder);
+    else await pause(1000 + ((state >>> 8) % (round < victims.length ? 1000 : 3000)));
     const [, account_id = ""] = [...accounts][deposits.length % accounts.size] ?? [];
-    const body = { account_id, amount: "1000.00", status: "completed" };
-    const idempotencyKey = `deposit-${deposits.length}`;
-    const made = await client.call<{ id: string }>("POST", "/transactions/deposit", { body, idempotencyKey });
-    deposits.push(made.body.id);
-    const victim = (state >>> 20) % 3;
-    if (victim === 0) await bridge.kill().then(() => bridge.start());
-    if (victim === 1) await venue.kill().then(() => venue.start());
-    if (victim !== 2) continue;
+    deposits.push(await deposit(proof, account_id, deposits.length));
+    const victim = victims[round] ?? victims[(state >>> 20) % victims.length];
+    if (victim === "bridge") await bridge.killAndStart();
+    if (victim === "venue") await venue.killAndStart();
+    if (victim !== "service") continue;
     cuts += 1;
     proxy.cut();
     await pause(500 + ((state >>> 4) % 1500));
     proxy.mend();
   }
   return { deposits, venue, bridge, cuts };
+}
+
+/** Resolves when the venue has sent its first fill. */
+async function firstFill(folder: string): Promise<void> {
+  const file = join(folder, "venue.jsonl");
+  const last = performance.now() + settleLimitMs;
+  while (!(existsSync(file) && readFileSync(file, "utf8").includes('"kind":"sent"'))) {
+    if (performance.now() > last) throw new Error("The venue has sent no fill: the bridge does not connect.");
+    await pause(pollMs);
+  }
+}
+
+/** Makes a deposit, the same for the same number. Returns its id. */
+async function deposit({ client }: Proof, account_id: string, number: number): Promise<string> {
+  const body = { account_id, amount: "1000.00", status: "completed" };
+  const idempotencyKey = `deposit-${number}`;
+  const made = await client.call<{ id: string }>("POST", "/transactions/deposit", { body, idempotencyKey });
+  return made.body.id;
 }
 
 /** The positions that the deals leave, by the book that knows no feed. */
@@ -180,7 +218,7 @@ export async function proveOn(
     writeConfig(proof, connection.base_url);
     const accounts = await accountsOf(client, source.body.id);
     const { deposits, venue, bridge, cuts } = await torment(proof, seconds, accounts, children);
-    const faults = await settledFaults(proof, accounts, deposits);
+    const faults = await settledFaults(proof, accounts, deposits, [venue, bridge]);
     const killed = `bridge killed ${bridge.kills} times, venue ${venue.kills} times, service cut off ${cuts} times`;
     if (faults.length > 0) throw new Error(`The books differ (seed ${seed}; ${killed}):\n${faults.join("\n")}`);
     return { deals, deposits: deposits.length, killed };
@@ -209,11 +247,20 @@ export async function proveBridge(seconds: number, seed: number, say: (sentence:
   }
 }
 
-async function settledFaults(proof: Proof, accounts: ReadonlyMap<string, string>, deposits: readonly string[]) {
-  const last = performance.now() + settleLimitMs;
+/** The differences that are left when nothing changes any more; none when the books are equal. */
+async function settledFaults(
+  proof: Proof,
+  accounts: ReadonlyMap<string, string>,
+  deposits: readonly string[],
+  children: readonly Killable[],
+): Promise<readonly string[]> {
+  let last: { readonly text: string; readonly until: number } | undefined;
   for (;;) {
+    for (const child of children) child.mustRun();
     const faults = await differences(proof, accounts, deposits);
-    if (faults.length === 0 || performance.now() > last) return faults;
+    const text = faults.join("\n");
+    if (last?.text !== text) last = { text, until: performance.now() + settleLimitMs };
+    if (faults.length === 0 || performance.now() > last.until) return faults;
     await pause(1000);
   }
 }
