@@ -80,6 +80,18 @@ const queued: JsonObject = {
   age_seconds: 5400,
 };
 
+/** A day of an application with requests of one group of routes, and the events that they made. */
+const worker = { day: "2026-11-21", actor_id: "app_01JD0000000000000000000001" };
+const work = {
+  requests: 1200,
+  writes: 200,
+  read_units: 1300.5,
+  write_units: 4600,
+  function_ms: 21_600,
+  cost_usd: "0.008137598",
+};
+const sent = { events: 410, deliveries: 820 };
+
 /** Examples of the replies about transactions, by component. */
 export const transactionsReplies: Readonly<Record<string, unknown>> = {
   Transaction: transaction,
@@ -128,30 +140,9 @@ export const transactionsReplies: Readonly<Record<string, unknown>> = {
     from: "2026-11-21",
     to: "2026-11-21",
     prices: { region: "us-east-1", read_on: "2026-11-23" },
-    total: {
-      requests: 1200,
-      writes: 200,
-      read_units: 1300.5,
-      write_units: 4600,
-      function_ms: 21_600,
-      cost_usd: "0.008137598",
-      events: 410,
-      deliveries: 820,
-    },
-    data: [
-      {
-        day: "2026-11-21",
-        actor_id: "app_01JD0000000000000000000001",
-        route_group: "transactions",
-        requests: 1200,
-        writes: 200,
-        read_units: 1300.5,
-        write_units: 4600,
-        function_ms: 21_600,
-        cost_usd: "0.008137598",
-      },
-    ],
-    events: [{ day: "2026-11-21", actor_id: "app_01JD0000000000000000000001", events: 410, deliveries: 820 }],
+    total: { ...work, ...sent },
+    data: [{ ...worker, route_group: "transactions", ...work }],
+    events: [{ ...worker, ...sent }],
     _links: links({ self: "/usage?from=2026-11-21&to=2026-11-21" }),
   },
   TransferQuote: {

@@ -1,31 +1,21 @@
 import { existsSync } from "node:fs";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { watchedAlarms } from "../../../infra/tools/deploy/rollback.ts";
 import { keptStage } from "../assembly.ts";
-import { alarmNames, type DeployCommand, quietAccount, startDeployCommand, template } from "./deploy-command.ts";
+import { alarmNames, template, withDeployCommand } from "./deploy-command.ts";
 
 describe("npm run deploy, by what it asks of the CDK,", () => {
-  let command: DeployCommand;
-  beforeAll(async () => {
-    command = await startDeployCommand();
-  });
-  afterAll(async () => {
-    expect(await command?.stop()).toEqual({ code: 0, stdout: "", stderr: "" });
-  });
-  beforeEach(() => {
-    command.account = quietAccount();
-  });
-
+  const command = withDeployCommand();
   const foundation = { words: "deploy --require-approval never -c foundation=true" };
   const whole = (more = "") => ({
     words: `deploy --require-approval never --app${more}`,
-    ...{ folder: command.folder, terminationProtection: true },
+    ...{ folder: command().folder, terminationProtection: true },
   });
   const unwatched = " --rollback-trigger-alarm-arns none";
 
   test("deploys the assembly that it is given, of production first without termination protection", async () => {
-    command.account.stack = { status: "ROLLBACK_COMPLETE", template: {} };
-    const [before, first, ...then] = await command.deployed("production");
+    command().account.stack = { status: "ROLLBACK_COMPLETE", template: {} };
+    const [before, first, ...then] = await command().deployed("production");
     expect([before, then]).toEqual([foundation, [whole()]]);
     expect(first).toEqual({
       ...whole(),
@@ -33,8 +23,8 @@ describe("npm run deploy, by what it asks of the CDK,", () => {
       terminationProtection: false,
     });
     expect(existsSync(first?.folder ?? "")).toBe(false);
-    command.account.stack = { status: "UPDATE_COMPLETE", template };
-    expect(await command.deployed("production")).toEqual([foundation, whole(unwatched)]);
+    command().account.stack = { status: "UPDATE_COMPLETE", template };
+    expect(await command().deployed("production")).toEqual([foundation, whole(unwatched)]);
   });
 
   test("watches alarms that production has, as many as CloudFormation takes", async () => {
@@ -46,19 +36,19 @@ describe("npm run deploy, by what it asks of the CDK,", () => {
 
   test("has an update of production rolled back by alarms that exist, stay and do not ring already", async () => {
     const [errors = "", latency = "", background = ""] = alarmNames;
-    command.account.alarms = { [errors]: "OK", [latency]: "ALARM", [background]: "INSUFFICIENT_DATA" };
-    command.account.alarms = { ...command.account.alarms, "brokerage-production-iterator-age": "OK" };
+    command().account.alarms = { [errors]: "OK", [latency]: "ALARM", [background]: "INSUFFICIENT_DATA" };
+    command().account.alarms = { ...command().account.alarms, "brokerage-production-iterator-age": "OK" };
     const triggers = [errors, background].map(
       (name) => ` --rollback-trigger-alarm-arns arn:aws:cloudwatch:eu-west-1:123456789012:alarm:${name}`,
     );
     const watched = (minutes: number) => ` --monitoring-time-minutes ${minutes}${triggers.join("")}`;
-    expect(await command.deployed("production")).toEqual([foundation, whole(watched(15))]);
-    expect(await command.deployed("production", "--watch", "30")).toEqual([foundation, whole(watched(30))]);
-    expect(await command.deployed("production", "--watch", "0")).toEqual([foundation, whole(unwatched)]);
-    expect(await command.deployed("sandbox")).toEqual([foundation, whole(unwatched)]);
-    const { text } = await command.dryRun(["--stage", "production"]);
+    expect(await command().deployed("production")).toEqual([foundation, whole(watched(15))]);
+    expect(await command().deployed("production", "--watch", "30")).toEqual([foundation, whole(watched(30))]);
+    expect(await command().deployed("production", "--watch", "0")).toEqual([foundation, whole(unwatched)]);
+    expect(await command().deployed("sandbox")).toEqual([foundation, whole(unwatched)]);
+    const { text } = await command().dryRun(["--stage", "production"]);
     expect(text).toContain(`Rolled back by: ${errors}, ${background}, until 15 minutes after the last resource`);
     expect(text).toContain(`Warning: ${latency} is in alarm already`);
-    expect((await command.dryRun(["--watch", "181"])).text).toBe("--watch must be a whole number from 0 to 180.\n");
+    expect((await command().dryRun(["--watch", "181"])).text).toBe("--watch must be a whole number from 0 to 180.\n");
   });
 });

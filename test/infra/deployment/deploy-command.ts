@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { type CommandProcess, startCommandProcess } from "../../support/command-process.ts";
 
 /** What AWS answers; each situation changes a part of it. */
@@ -68,7 +69,7 @@ const table = { Type: "AWS::DynamoDB::Table", Properties: { KeySchema: ["pk"] } 
 export const template = { Resources: { Table: table, ...Object.fromEntries(alarms) } };
 
 /** An account in which the stage was deployed, and nothing stands in the way of an update. */
-export function quietAccount(): Account {
+function quietAccount(): Account {
   return {
     identity: [200, arn],
     concurrency: { ConcurrentExecutions: 1000, UnreservedConcurrentExecutions: 1000 },
@@ -153,8 +154,26 @@ function environment(port: number, home: string): NodeJS.ProcessEnv {
   };
 }
 
+/**
+ * The command for the tests of one block, each of which finds a quiet account and nothing asked for. Returns how to get
+ * it, from its first test on; after the last one it must have ended without a word.
+ */
+export function withDeployCommand(): () => DeployCommand {
+  let command: DeployCommand;
+  beforeAll(async () => {
+    command = await startDeployCommand();
+  });
+  afterAll(async () => {
+    expect(await command?.stop()).toEqual({ code: 0, stdout: "", stderr: "" });
+  });
+  beforeEach(() => {
+    Object.assign(command, { account: quietAccount(), asked: [] });
+  });
+  return () => command;
+}
+
 /** Starts the server and the process of the commands. */
-export async function startDeployCommand(): Promise<DeployCommand> {
+async function startDeployCommand(): Promise<DeployCommand> {
   const folder = writeAssembly();
   const server = createServer(async (request, response) => {
     const parameters = new URLSearchParams(await textOf(request));

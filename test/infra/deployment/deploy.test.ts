@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { mustHaveNode } from "../../../infra/tools/deploy/checks.ts";
 import { statefulChanges, statefulOf } from "../../../infra/tools/deploy/stateful.ts";
 import { keptStage } from "../assembly.ts";
-import { type Account, type DeployCommand, quietAccount, startDeployCommand, template } from "./deploy-command.ts";
+import { type Account, type DeployCommand, template, withDeployCommand } from "./deploy-command.ts";
 
 /**
  * Logical ids of what holds data, secrets, people or addresses, in the order of the alphabet. CloudFormation deletes
@@ -75,18 +75,8 @@ describe("stateful resources", () => {
 const dashboardStackId = "DashboardNestedStackDashboardNestedStackResource8EE10CBD";
 
 describe("npm run deploy -- --dry-run", () => {
-  let command: DeployCommand;
-  beforeAll(async () => {
-    command = await startDeployCommand();
-  });
-  afterAll(async () => {
-    expect(await command?.stop()).toEqual({ code: 0, stdout: "", stderr: "" });
-  });
-  beforeEach(() => {
-    command.account = quietAccount();
-    command.asked = [];
-  });
-  const deploy: DeployCommand["dryRun"] = (...words) => command.dryRun(...words);
+  const command = withDeployCommand();
+  const deploy: DeployCommand["dryRun"] = (...words) => command().dryRun(...words);
 
   test("shows that no stateful resource changes, and deploys nothing", async () => {
     const { code, text } = await deploy();
@@ -94,14 +84,14 @@ describe("npm run deploy -- --dry-run", () => {
     expect(text).toContain("Stateful resources: no change");
     expect(text).toContain("Nothing was deployed");
     expect(text).not.toContain("Warning");
-    expect([...new Set(command.asked)].sort()).toEqual([
+    expect([...new Set(command().asked)].sort()).toEqual([
       ...["/2016-08-19/account-settings", "/apikeys", "DescribeStacks", "GetCallerIdentity", "GetTemplate"],
     ]);
   });
 
   test("stops where a table would be lost, unless that is allowed by name", async () => {
     const gone = { Old: { Type: "AWS::DynamoDB::Table" }, ...template.Resources };
-    command.account.stack = { status: "UPDATE_COMPLETE", template: { Resources: gone } };
+    command().account.stack = { status: "UPDATE_COMPLETE", template: { Resources: gone } };
     const refused = await deploy();
     expect([refused.code, refused.text]).toEqual([1, expect.stringContaining("- Old (AWS::DynamoDB::Table) removed")]);
     expect(refused.text).toContain("copy it first and add --allow Old.");
@@ -131,11 +121,11 @@ describe("npm run deploy -- --dry-run", () => {
     };
     for (const [name, content] of Object.entries(written)) writeFileSync(join(own, name), JSON.stringify(content));
     try {
-      command.account.stack = {
+      command().account.stack = {
         status: "UPDATE_COMPLETE",
         template: { Resources: { ...next.Resources, Old: nested("c") } },
       };
-      command.account.nested = {
+      command().account.nested = {
         Dashboard: site,
         Functions: functions,
         Old: { Resources: { Audit: resource("AWS::S3::Bucket") } },
@@ -145,7 +135,7 @@ describe("npm run deploy -- --dry-run", () => {
       expect(text).toContain("- Audit (AWS::S3::Bucket) removed");
       expect(text).not.toContain("Files");
       // Stacks of functions are not read: each would be two requests.
-      expect(command.asked.filter((action) => action === "DescribeStackResource").length).toBe(2);
+      expect(command().asked.filter((action) => action === "DescribeStackResource").length).toBe(2);
       expect((await deploy(["--assembly", own, "--allow", "Site,Audit"])).code).toBe(0);
     } finally {
       rmSync(own, { recursive: true, force: true });
@@ -185,14 +175,14 @@ describe("npm run deploy -- --dry-run", () => {
   ];
 
   test.each(situations)("says what to do when %s", async (_, situation, says) => {
-    Object.assign(command.account, situation);
+    Object.assign(command().account, situation);
     const { code, text } = await deploy();
     expect([code, text]).toEqual([1, expect.stringContaining(says)]);
     expect(text).not.toContain("    at ");
   });
 
   test("warns of alarms that reach no person and of API keys that come to an end", async () => {
-    command.account.keys = 9_001;
+    command().account.keys = 9_001;
     const { code, text } = await deploy([], { BROKERAGE_STAGES: "{}" });
     expect([code, text]).toEqual([0, expect.stringContaining("Warning: No alarm of the stage sandbox")]);
     expect(text).toContain("Warning: 9001 of the 10000 API keys of eu-west-1");
@@ -202,7 +192,7 @@ describe("npm run deploy -- --dry-run", () => {
     ["has failed", "ROLLBACK_COMPLETE"],
     ["was refused before it began", "REVIEW_IN_PROGRESS"],
   ])("creates everything when the first creation %s", async (_, status) => {
-    command.account.stack = { status, template: {} };
+    command().account.stack = { status, template: {} };
     const { code, text } = await deploy();
     expect([code, text]).toEqual([0, expect.stringContaining("+ Table (AWS::DynamoDB::Table) created")]);
   });
@@ -223,7 +213,7 @@ describe("npm run deploy -- --dry-run", () => {
   test("refuses a user pool whose invitations would come from an address that cannot be verified", async () => {
     const pool = (From: string) => {
       const Pool = { Type: "AWS::Cognito::UserPool", Properties: { EmailConfiguration: { From } } };
-      writeFileSync(join(command.folder, "brokerage-sandbox.template.json"), JSON.stringify({ Resources: { Pool } }));
+      writeFileSync(join(command().folder, "brokerage-sandbox.template.json"), JSON.stringify({ Resources: { Pool } }));
       return deploy(["--allow", "Table"]);
     };
     try {
@@ -231,12 +221,12 @@ describe("npm run deploy -- --dry-run", () => {
       expect([code, text]).toEqual([1, expect.stringContaining("name invitations_from in .stages.json")]);
       expect((await pool("no-reply@example.com")).code).toBe(0);
     } finally {
-      writeFileSync(join(command.folder, "brokerage-sandbox.template.json"), JSON.stringify(template));
+      writeFileSync(join(command().folder, "brokerage-sandbox.template.json"), JSON.stringify(template));
     }
   });
 
   test("refuses a folder that has no template of the stage", async () => {
-    const { code, text } = await deploy(["--assembly", join(command.folder, "none")]);
+    const { code, text } = await deploy(["--assembly", join(command().folder, "none")]);
     expect([code, text]).toEqual([1, expect.stringContaining("it has no brokerage-sandbox.template.json.")]);
   });
 

@@ -62,7 +62,7 @@ function settingsFaults(asked: readonly AskedCommand[], changed: ReadonlySet<str
   const versions = new Set(
     shown.filter(({ version = 1 }) => version > 1).map((one) => `${one.tenant_id} ${one.version}`),
   );
-  return [...versions].filter((each) => !changed.has(each)).map((each) => `no entry tells of the settings ${each}`);
+  return [...versions].filter((each) => !changed.has(each)).map((each) => `the settings ${each} have no entry`);
 }
 
 function countsOf(names: readonly string[]): ReadonlyMap<string, number> {

@@ -55,7 +55,8 @@ function download(caption: string, rows: readonly unknown[]): void {
   saveFile(name, "text/csv", csvOf(rows));
 }
 
-interface ListViewProps<P extends ListPath> extends Omit<RowsProps<ItemOf<P>>, "list"> {
+/** A list of the API and its rows. */
+export interface ListViewProps<P extends ListPath> extends Omit<RowsProps<ItemOf<P>>, "list"> {
   readonly path: P;
   readonly params?: Parameters;
   /** Stands behind the filters. */

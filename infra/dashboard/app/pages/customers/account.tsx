@@ -5,7 +5,7 @@ import { addressWith, useId } from "../../parts/address.ts";
 import { ActionButton, ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
 import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { dateOf, grouped, inWords, less } from "../../parts/format.ts";
-import { ListView } from "../../parts/list.tsx";
+import { byId, listPart } from "../../parts/list-part.tsx";
 import { Crumb, PageHead, Pairs, Panel, type Part, Parts } from "../../parts/page.tsx";
 import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Mark, Status } from "../../parts/status.tsx";
@@ -242,85 +242,49 @@ function Details({ account }: { readonly account: Account }) {
   );
 }
 
-const shared = (id: string) => ({
-  params: { path: { id } },
-  dense: true,
-  idOf: (row: { readonly id: string }) => row.id,
-});
-
 const tradingOf = (id: string): readonly Part[] => [
-  {
-    value: "positions",
+  listPart(id, {
     name: "Positions",
     scope: "trading:read",
-    content: (
-      <ListView
-        {...shared(id)}
-        path="/accounts/{id}/positions"
-        caption="Positions"
-        columns={positionColumns}
-        empty={{ title: "No open positions", text: "Positions appear with the first trade." }}
-      />
-    ),
-  },
-  {
-    value: "orders",
+    path: "/accounts/{id}/positions",
+    columns: positionColumns,
+    idOf: byId,
+    empty: { title: "No open positions", text: "Positions appear with the first trade." },
+  }),
+  listPart(id, {
     name: "Orders",
     scope: "trading:read",
-    content: (
-      <ListView
-        {...shared(id)}
-        path="/accounts/{id}/orders"
-        caption="Orders"
-        columns={orderColumns}
-        empty={{ title: "No orders", text: "Pending orders appear here." }}
-      />
-    ),
-  },
-  {
-    value: "trades",
+    path: "/accounts/{id}/orders",
+    columns: orderColumns,
+    idOf: byId,
+    empty: { title: "No orders", text: "Pending orders appear here." },
+  }),
+  listPart(id, {
     name: "Trades",
     scope: "trading:read",
-    content: (
-      <ListView
-        {...shared(id)}
-        path="/accounts/{id}/trades"
-        caption="Trades"
-        columns={tradeColumns}
-        empty={{ title: "No trades", text: "Trades appear here, open and closed." }}
-      />
-    ),
-  },
+    path: "/accounts/{id}/trades",
+    columns: tradeColumns,
+    idOf: byId,
+    empty: { title: "No trades", text: "Trades appear here, open and closed." },
+  }),
 ];
 
 const moneyOf = (id: string): readonly Part[] => [
-  {
-    value: "transactions",
+  listPart(id, {
     name: "Transactions",
     scope: "transactions:read",
-    content: (
-      <ListView
-        {...shared(id)}
-        path="/accounts/{id}/transactions"
-        caption="Transactions"
-        columns={transactionColumns}
-        to={(row) => `/transactions?open=${row.id}`}
-        empty={{ title: "No transactions", text: "Deposits and withdrawals appear here." }}
-      />
-    ),
-  },
-  {
-    value: "ledger",
+    path: "/accounts/{id}/transactions",
+    columns: transactionColumns,
+    to: (row) => `/transactions?open=${row.id}`,
+    idOf: byId,
+    empty: { title: "No transactions", text: "Deposits and withdrawals appear here." },
+  }),
+  listPart(id, {
     name: "Ledger",
     scope: "accounts:read",
-    content: (
-      <ListView
-        {...shared(id)}
-        path="/accounts/{id}/ledger"
-        caption="Ledger"
-        columns={ledgerColumns}
-        empty={{ title: "No entries", text: "Every change of the balance is an entry." }}
-      />
-    ),
-  },
+    path: "/accounts/{id}/ledger",
+    columns: ledgerColumns,
+    idOf: byId,
+    empty: { title: "No entries", text: "Every change of the balance is an entry." },
+  }),
 ];

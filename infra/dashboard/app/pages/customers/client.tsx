@@ -5,7 +5,7 @@ import { addressWith, useId } from "../../parts/address.ts";
 import { ActionButton, ConfirmDialog } from "../../parts/dialogs.tsx";
 import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { dateOf, inWords } from "../../parts/format.ts";
-import { ListView } from "../../parts/list.tsx";
+import { byId, listPart } from "../../parts/list-part.tsx";
 import { Crumb, PageHead, Pairs, Panel, Parts } from "../../parts/page.tsx";
 import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -68,55 +68,36 @@ export function ClientPage() {
 }
 
 function Holdings({ id }: { readonly id: string }) {
-  const shared = { params: { path: { id } }, dense: true, idOf: (row: { readonly id: string }) => row.id };
   return (
     <Parts
       address={`/clients/${id}`}
       parts={[
-        {
-          value: "accounts",
+        listPart(id, {
           name: "Accounts",
           scope: "accounts:read",
-          content: (
-            <ListView
-              {...shared}
-              path="/clients/{id}/accounts"
-              caption="Accounts"
-              columns={accountColumns}
-              to={(row) => `/accounts/${row.id}`}
-              empty={{ title: "No accounts", text: "Open one to take deposits." }}
-            />
-          ),
-        },
-        {
-          value: "transactions",
+          path: "/clients/{id}/accounts",
+          columns: accountColumns,
+          to: (row) => `/accounts/${row.id}`,
+          idOf: byId,
+          empty: { title: "No accounts", text: "Open one to take deposits." },
+        }),
+        listPart(id, {
           name: "Transactions",
           scope: "transactions:read",
-          content: (
-            <ListView
-              {...shared}
-              path="/clients/{id}/transactions"
-              caption="Transactions"
-              columns={transactionColumns}
-              to={(row) => `/transactions?open=${row.id}`}
-              empty={{ title: "No transactions", text: "Deposits and withdrawals of all accounts are listed here." }}
-            />
-          ),
-        },
-        {
-          value: "trades",
+          path: "/clients/{id}/transactions",
+          columns: transactionColumns,
+          to: (row) => `/transactions?open=${row.id}`,
+          idOf: byId,
+          empty: { title: "No transactions", text: "Deposits and withdrawals of all accounts are listed here." },
+        }),
+        listPart(id, {
           name: "Trades",
           scope: "trading:read",
-          content: (
-            <ListView
-              {...shared}
-              path="/clients/{id}/trades"
-              caption="Trades"
-              columns={tradeColumns}
-              empty={{ title: "No trades", text: "Trades of all accounts are listed here." }}
-            />
-          ),
-        },
+          path: "/clients/{id}/trades",
+          columns: tradeColumns,
+          idOf: byId,
+          empty: { title: "No trades", text: "Trades of all accounts are listed here." },
+        }),
       ]}
     />
   );

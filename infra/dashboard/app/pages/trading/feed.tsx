@@ -6,6 +6,7 @@ import { addressWith, useAddress, useId } from "../../parts/address.ts";
 import { ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
 import { inWords, lengthOf } from "../../parts/format.ts";
 import { ListView } from "../../parts/list.tsx";
+import { byId, listPart } from "../../parts/list-part.tsx";
 import { Crumb, Facts, PageHead, Parts } from "../../parts/page.tsx";
 import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -152,56 +153,32 @@ const snapshotColumns: readonly Column<Schemas["FeedSnapshot"]>[] = [
 ];
 
 function Exchanged({ id }: { readonly id: string }) {
-  const params = { path: { id } };
   return (
     <Parts
       address={`/feeds/${id}`}
       parts={[
-        {
-          value: "rejects",
+        listPart(id, {
           name: "Rejects",
-          content: (
-            <ListView
-              dense
-              path="/feed/sources/{id}/rejects"
-              params={params}
-              caption="Rejected items"
-              columns={rejectColumns}
-              idOf={({ seq }) => seq}
-              empty={{ title: "No rejected items", text: "Items that could not be applied appear here, with a retry." }}
-            />
-          ),
-        },
-        {
-          value: "commands",
+          path: "/feed/sources/{id}/rejects",
+          caption: "Rejected items",
+          columns: rejectColumns,
+          idOf: ({ seq }) => seq,
+          empty: { title: "No rejected items", text: "Items that could not be applied appear here, with a retry." },
+        }),
+        listPart(id, {
           name: "Commands",
-          content: (
-            <ListView
-              dense
-              path="/feed/sources/{id}/commands"
-              params={params}
-              caption="Commands"
-              columns={commandColumns}
-              idOf={(row) => row.id}
-              empty={{ title: "No commands", text: "What the service asks the platform to do appears here." }}
-            />
-          ),
-        },
-        {
-          value: "snapshots",
+          path: "/feed/sources/{id}/commands",
+          columns: commandColumns,
+          idOf: byId,
+          empty: { title: "No commands", text: "What the service asks the platform to do appears here." },
+        }),
+        listPart(id, {
           name: "Snapshots",
-          content: (
-            <ListView
-              dense
-              path="/feed/sources/{id}/snapshots"
-              params={params}
-              caption="Snapshots"
-              columns={snapshotColumns}
-              idOf={({ snapshot_id }) => snapshot_id}
-              empty={{ title: "No snapshots", text: "A snapshot compares the books of the platform with ours." }}
-            />
-          ),
-        },
+          path: "/feed/sources/{id}/snapshots",
+          columns: snapshotColumns,
+          idOf: ({ snapshot_id }) => snapshot_id,
+          empty: { title: "No snapshots", text: "A snapshot compares the books of the platform with ours." },
+        }),
         { value: "drift", name: "Drift", scope: "transactions:read", content: <Drifts source={id} /> },
       ]}
     />
