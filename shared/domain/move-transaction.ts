@@ -2,7 +2,7 @@ import type { TransactionState, UpdateTransaction } from "../schema/transaction.
 import { announcing } from "./command/announce.ts";
 import { isOpen, refuseOutstanding } from "./command/command.ts";
 import { isCommanded } from "./command/money.ts";
-import { moveByCommand } from "./command/move.ts";
+import { moveByCommand, settleInPlace } from "./command/move.ts";
 import { type Context, type Decision, refuse, refuseField, refuseScope, unchanged } from "./decision.ts";
 import { adjustmentMoves, completeAdjustment } from "./internal-money/adjustment.ts";
 import { completeCredit, creditMoves, expireCredit } from "./internal-money/credit.ts";
@@ -72,7 +72,10 @@ function movesOfKind({ kind, status }: Transaction, fourEyes: boolean): Partial<
   return kind === "adjustment" ? (adjustmentMoves[status] ?? {}) : {};
 }
 
-/** Decides `PATCH /transactions/{id}`. Asking for the state it has changes nothing. */
+/**
+ * Decides `PATCH /transactions/{id}`. Asking for the state it has changes nothing, unless the request says what the
+ * platform has done.
+ */
 export function moveTransaction(
   transaction: Transaction,
   accountContext: AccountContext,
@@ -96,7 +99,7 @@ function decideMove(
 ): Decision<Transaction> {
   const from = transaction.status;
   const to = request.status ?? from;
-  if (to === from) return unchanged(transaction);
+  if (to === from) return decideSettlement(transaction, accountContext, request, context);
   const allowed = movesOfKind(transaction, accountContext.tenant.four_eyes);
   const scope = allowed[to];
   if (scope === undefined) return refuseMove(from, to, allowed);
@@ -114,8 +117,8 @@ function decideMove(
   if (isCommanded(accountContext.account)) {
     const decision = moveByCommand({ before: transaction, after, request }, accountContext, context);
     if (decision !== undefined) return decision;
-  } else if (request.operation_id !== undefined || request.not_found !== undefined) {
-    return refuseField("not_linked", "operation_id", "The account is not linked to a feed source.");
+  } else if (saysWhatIsDone(request)) {
+    return refuseUnlinked();
   }
   switch (to) {
     case "approved":
@@ -131,6 +134,27 @@ function decideMove(
     default:
       return end(transaction, after, accountContext, context);
   }
+}
+
+function saysWhatIsDone({ operation_id, not_found }: UpdateTransaction): boolean {
+  return operation_id !== undefined || not_found !== undefined;
+}
+
+function refuseUnlinked() {
+  return refuseField("not_linked", "operation_id", "The account is not linked to a feed source.");
+}
+
+function decideSettlement(
+  transaction: Transaction,
+  accountContext: AccountContext,
+  request: UpdateTransaction,
+  context: Context,
+): Decision<Transaction> {
+  if (!saysWhatIsDone(request)) return unchanged(transaction);
+  if (!isCommanded(accountContext.account)) return refuseUnlinked();
+  return context.scopes.includes("transactions:settle")
+    ? settleInPlace(transaction, request, accountContext, context)
+    : refuseScope("transactions:settle");
 }
 
 function decideCompletion(...decided: Parameters<typeof complete>): Decision<Transaction> {

@@ -32,20 +32,20 @@ const others: Readonly<Record<string, number>> = {
   "transactions/adjustment": 141,
   "transactions/credit": 142,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 218,
+  "transactions/transfer": 219,
   // It also frees what an operation held that was put aside.
-  "transactions/update": 226,
+  "transactions/update": 227,
   // They are decided as the same move of an update.
   "transactions/approve": 218,
-  "transactions/reject": 212,
+  "transactions/reject": 213,
   "accounts/update": 200,
   "sandbox/open-trade": 191,
   "sandbox/close-trade": 178,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 202,
+  "sandbox/settle-transaction": 203,
   "sandbox/fail-transaction": 198,
-  "sandbox/return-transaction": 202,
+  "sandbox/return-transaction": 203,
   // It completes and fails transactions like the others, without deciding about positions itself.
   "sandbox/simulate-provider": 154,
   // It decides about margin and liquidations, and asks platforms for them.
@@ -55,7 +55,7 @@ const others: Readonly<Record<string, number>> = {
   // A price does all that there is: it fills, closes, calls and liquidates.
   "sandbox/set-prices": 218,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 230,
+  "sandbox/drive-account": 231,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
   "feed/send-batch": 283,

@@ -52,7 +52,8 @@ export function moveByCommand(
     case "processing":
       return before.kind === "deposit" ? undefined : forward(asked, accountContext, context);
     case "completed":
-      return released ? payout(before, after, accountContext, context) : forward(asked, accountContext, context);
+      if (!released) return forward(asked, accountContext, context);
+      return request.operation_id === undefined ? payout(before, after, accountContext, context) : refuseReleased();
     case "failed":
       return released ? back(asked, accountContext, context) : undefined;
     case "returned":
@@ -68,6 +69,35 @@ function transferMove(asked: Asked, accountContext: AccountContext, context: Con
   const stands = before.kind === "transfer_out" && before.outcome === "needs_attention";
   if (stands && after.status === "failed") return back(asked, accountContext, context);
   return refuse("illegal_transition", "The transfer is under way: its credit decides.");
+}
+
+/** A withdrawal that its operation was named for is not paid by naming it again, or another one. */
+function refuseReleased() {
+  return refuse(
+    "illegal_transition",
+    "The platform has released the money: its payout is confirmed without operation_id.",
+  );
+}
+
+/**
+ * Decides a request that says what the platform has done and asks for the state that the transaction has, `processing`
+ * of a withdrawal for one. It settles the command that has not ended. What it says is never accepted without effect,
+ * unless it is known already.
+ */
+export function settleInPlace(
+  before: Transaction,
+  request: UpdateTransaction,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> {
+  const { operation_id, not_found } = request;
+  if (before.platform_operations?.some((each) => each.operation_id === operation_id)) return unchanged(before);
+  if (operation_id === undefined && not_found && before.status === "failed") return unchanged(before);
+  const { command } = accountContext;
+  if (command !== undefined && isOpen(command)) {
+    return whileOutstanding({ before, after: before, request }, command, accountContext, context);
+  }
+  return refuse("illegal_transition", `No command about the ${before.status} transaction is there to settle.`);
 }
 
 function refuseHand() {

@@ -12,6 +12,8 @@ export class BookTable {
   readonly commands = new Map<string, MoneyCommand>();
   readonly entries: Ledger[] = [];
   contra = 0n;
+  /** Code of the last refusal. */
+  refusal: string | undefined;
   /** What is in transit between accounts. */
   inTransit = 0n;
   /** Differences that were found, which commands correct. */
@@ -33,6 +35,7 @@ export class BookTable {
 
   /** Applies a decision as the table would; undefined when it is refused or a claim is taken. */
   protected commit<R>(decision: Decision<R>): R | undefined {
+    this.refusal = decision.ok ? undefined : decision.refusal.code;
     if (!decision.ok) return undefined;
     const changes = decision.changes as readonly Change[];
     const taken = changes.some(

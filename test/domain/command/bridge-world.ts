@@ -72,7 +72,7 @@ export class World {
     } else if (what === "transfer" || what === "advance" || what === "approved" || what === "cancelled") {
       this.transfer(what, which + (direct ? 3 : 0), amount, told);
     } else if (what === "settle") {
-      if (transaction !== undefined) this.settle(transaction);
+      if (transaction !== undefined) this.settle(transaction, told ? "processing" : "completed");
     } else if (command !== undefined) this.handle(what, command, told);
   }
 
@@ -171,11 +171,12 @@ export class World {
   }
 
   /** A person here looks at the platform and enters what they see there. */
-  private settle(transaction: Transaction): void {
+  private settle(transaction: Transaction, released: "processing" | "completed" = "completed"): void {
     const command = this.books.commands.get(transaction.command_id ?? "");
     if (command?.status !== "unknown" || this.mayStillStart(command)) return;
     const found = this.books.ledger.find(({ reference }) => reference === command.id);
-    const target = command.leg === "reverse" ? transaction.returning?.to : found ? "completed" : "failed";
+    const done = takesMoney(transaction) ? released : "completed";
+    const target = command.leg === "reverse" ? transaction.returning?.to : found ? done : "failed";
     if (target === undefined) return;
     const evidence = found === undefined ? { not_found: true as const } : { operation_id: found.operation_id };
     this.books.move(transaction.id, { status: target, reason, ...evidence });
