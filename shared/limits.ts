@@ -625,8 +625,13 @@ export const limits = {
     parallel_orders: 16,
   },
   feed: {
-    /** A source that sent no batch for so long, not even an empty one, is stale, and so is what depends on it. */
-    silent_after_ms: 60_000,
+    /**
+     * A source that sent no batch for so many seconds, not even an empty one, is stale, and so is what depends on it:
+     * the default, and what a source may have instead. At least two of the heartbeats that are asked for every 15 s.
+     */
+    silent_after_seconds: { default: 60, min: 30, max: 600 },
+    /** Seconds between two snapshots of a source: the default, and what a source may have instead. */
+    snapshot_interval_seconds: { default: 60, min: 10, max: 86_400 },
     /** Items of one batch. */
     max_items: 100,
     /** Prices of one call. */

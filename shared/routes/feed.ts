@@ -76,15 +76,16 @@ export const updateFeedSource = route({
   tag: "Feed",
   summary: "Update a feed source",
   description:
-    "A merge patch (RFC 7396). A paused source still sends items and prices; its commands wait. The name cannot " +
-    "change, because trades, orders and prices are stored with it.",
+    "A merge patch (RFC 7396). A paused source still sends items and prices; its commands wait. `name` cannot " +
+    "change, because trades, orders and prices are stored with it; `display_name` is what people see. The bridge " +
+    "sends heartbeats several times within `silent_after_seconds`.",
   file: "feed/update-source",
   scope: "feed:write",
   grants: ["read", "read:quotes", "put", "update"],
   body: UpdateFeedSourceRequest,
   media: "merge_patch",
   reply: FeedSource,
-  example: { paused: false },
+  example: { display_name: "MetaTrader 5, live", silent_after_seconds: 90, paused: false },
   refusals: ["source_ended"],
 });
 
@@ -131,8 +132,8 @@ and a deal, order, swap or operation that was applied under another number, retu
 after the expected number is refused as a whole with \`sequence_gap\`; send the missing items first. An item that
 cannot be applied is set aside as \`rejected\` (see the rejects of the source) and does not block later items. An item
 that must wait is \`deferred\`: send the items after \`accepted_through\` again. A batch without items is a heartbeat:
-send one every 15 seconds. After 60 seconds without a batch the source is stale, and no decision is made on its
-positions.
+send one every 15 seconds. After \`silent_after_seconds\` of the source (60) without a batch it is stale, and no
+decision is made on its positions.
 
 Text is cleaned, never refused: control and invisible characters (such as padding with zero bytes) are removed from
 identifiers, which are then normalised to NFC; a lone surrogate becomes U+FFFD; a description is cut at 200 characters.

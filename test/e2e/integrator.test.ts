@@ -305,7 +305,7 @@ function runCollection(values: Readonly<Record<string, string>>): Promise<Summar
 const reports = ["send_feed_batch", "send_feed_quotes", "send_feed_snapshot", "set_sandbox_prices"];
 
 /** Rows that the tour calls with what is so already: nothing changes, so they leave no entry there. */
-const unchanged = ["update_settings", "update_client", "update_feed_source"];
+const unchanged = ["update_settings", "update_client"];
 
 interface AuditPage {
   readonly data: readonly { readonly request_id: string }[];

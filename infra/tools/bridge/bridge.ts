@@ -15,11 +15,10 @@ export interface BridgeOptions {
   readonly venue: Venue;
   /** Folder of the journal; one bridge at a time works on it. */
   readonly folder: string;
+  /** Time between two snapshots; what the source asks for where it is absent. */
   readonly snapshotEveryMs?: number;
   readonly say: (sentence: string) => void;
 }
-
-const snapshotEveryMs = 60_000;
 
 /** A bridge that runs. */
 export interface Bridge {
@@ -66,7 +65,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     sendItems(context),
     quotes.send(context),
     commands.run(),
-    ...(venue.knowsBalances ? [sendSnapshots(context, options.snapshotEveryMs ?? snapshotEveryMs)] : []),
+    ...(venue.knowsBalances ? [sendSnapshots(context, options.snapshotEveryMs)] : []),
   ];
   const unlessStopped = (error: unknown) => {
     if (!signal.aborted) throw error;

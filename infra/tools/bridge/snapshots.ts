@@ -51,10 +51,10 @@ export async function sendSnapshot({ client, journal, path, signal }: BridgeCont
 }
 
 /** Sends a snapshot at every interval until it is stopped, or until the service turns out to take none. */
-export async function sendSnapshots(context: BridgeContext, everyMs: number): Promise<void> {
+export async function sendSnapshots(context: BridgeContext, everyMs: number | undefined): Promise<void> {
   const { signal, say } = context;
   while (!signal.aborted) {
-    await pause(everyMs, undefined, { signal });
+    await pause(everyMs ?? (await intervalMs(context)), undefined, { signal });
     try {
       if (await sendSnapshot(context)) continue;
       say("The service takes no snapshots: none are sent.");
@@ -64,4 +64,11 @@ export async function sendSnapshots(context: BridgeContext, everyMs: number): Pr
       say(`A snapshot was refused: ${error.message}`);
     }
   }
+}
+
+/** Time between two snapshots that the source asks for now, in milliseconds. */
+async function intervalMs({ client, path, signal }: BridgeContext): Promise<number> {
+  const { body } = await client.call<{ snapshot_interval_seconds: number }>("GET", path, { signal });
+  const { snapshot_interval_seconds: seconds } = body;
+  return seconds * 1000;
 }

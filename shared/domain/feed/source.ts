@@ -2,7 +2,7 @@ import { limits } from "../../limits.ts";
 import type { CreateFeedSource, FeedSourceBody, UpdateFeedSource } from "../../schema/feed/source.ts";
 import { type Context, type DomainEvent, later, refuse, unchanged } from "../decision.ts";
 import type { TradingDecision } from "../trading/changes.ts";
-import { isSilent, type SourcePulse } from "../trading/pricing/source.ts";
+import { isSilent, type SourcePulse, silentAfterMs } from "../trading/pricing/source.ts";
 
 /** A source of trades and prices as it is stored: a trading platform behind its bridge. */
 export interface FeedSource {
@@ -10,11 +10,17 @@ export interface FeedSource {
   readonly tenant_id: string;
   /** What it calls itself, unique in the tenant: `mt5:live-1`. It is the `source` of its trades and orders. */
   readonly name: string;
+  /** What people call it; absent where it has no other name. */
+  readonly display_name?: string;
   readonly platform: FeedSourceBody["platform"];
   /** Who closes positions at the stop-out level of its accounts. */
   readonly authoritative: FeedSourceBody["authoritative"];
   /** How it reports swap: an item for each night, or the swap so far of a position. Absent: for each night. */
   readonly swap_reporting?: FeedSourceBody["swap_reporting"];
+  /** After how many seconds without a batch it is silent; absent for the default. */
+  readonly silent_after_seconds?: number;
+  /** Seconds between two of its snapshots; absent for the default. */
+  readonly snapshot_interval_seconds?: number;
   /** A bridge takes no commands of it; absent where it never was. */
   readonly paused?: boolean;
   /** When it ended for good, RFC 3339: it sends nothing more, and its accounts take no money; absent before. */
@@ -51,6 +57,7 @@ export function registerSource(
     platform: request.platform,
     authoritative: request.authoritative ?? "platform",
     ...(request.swap_reporting === undefined ? {} : { swap_reporting: request.swap_reporting }),
+    ...settingsOf(request),
     first_seq: first,
     next_seq: first,
     quote_epoch: firstEpoch,
@@ -77,6 +84,14 @@ export function registerSource(
   };
 }
 
+const settings = ["display_name", "silent_after_seconds", "snapshot_interval_seconds"] as const;
+type Settings = Pick<FeedSource, (typeof settings)[number]>;
+
+/** The settings that a request names with a value; null is the default. */
+function settingsOf(request: CreateFeedSource | UpdateFeedSource): Settings {
+  return Object.fromEntries(settings.flatMap((name) => (request[name] == null ? [] : [[name, request[name]]])));
+}
+
 /** Whether a source has ended. */
 export function isEnded({ ended_at }: Pick<FeedSource, "ended_at">): boolean {
   return ended_at !== undefined;
@@ -90,14 +105,21 @@ export function refuseEnded() {
 /** Decides `PATCH /feed/sources/{id}`. A patch that says what is already so changes nothing. */
 export function amendSource(
   { source: before, pulse }: Seen,
-  { authoritative = before.authoritative, paused = before.paused ?? false }: UpdateFeedSource,
+  request: UpdateFeedSource,
   { now }: Context,
 ): TradingDecision<Seen> {
   if (isEnded(before)) return refuseEnded();
-  if (authoritative === before.authoritative && paused === (before.paused ?? false)) {
+  const { authoritative = before.authoritative, paused = before.paused ?? false } = request;
+  const given = settings.filter((name) => request[name] !== undefined);
+  const rest = Object.fromEntries(Object.entries(before).filter(([name]) => !given.some((each) => each === name)));
+  const after = { ...(rest as unknown as FeedSource), ...settingsOf(request) };
+  const same = settings.every((name) => after[name] === before[name]);
+  if (same && authoritative === before.authoritative && paused === (before.paused ?? false)) {
     return unchanged({ source: before, pulse });
   }
-  return changedSource({ source: before, pulse }, { authoritative, paused }, now);
+  // A source that may be silent for a shorter time now is looked at before the time that was noted.
+  const sooner = after.silent_after_seconds === before.silent_after_seconds ? {} : { watch_at: now };
+  return changedSource({ source: before, pulse }, { ...sooner, authoritative, paused }, now, after);
 }
 
 /**
@@ -111,16 +133,16 @@ export function endSource(seen: Seen, open: number, { now }: Context): TradingDe
   return changedSource(seen, { ended_at: now }, now);
 }
 
-function changedSource({ source: before, pulse }: Seen, fields: Partial<FeedSource>, now: string) {
+function changedSource({ source: before, pulse }: Seen, fields: Partial<FeedSource>, now: string, rest = before) {
   const updated_at = later(before.updated_at, now);
-  const after: FeedSource = { ...before, ...fields, updated_at, version: before.version + 1 };
+  const after: FeedSource = { ...rest, ...fields, updated_at, version: before.version + 1 };
   const changes = [{ op: "update", entity: "feed_source", before, after }] as const;
   return { ok: true, result: { source: after, pulse }, changes, events: [] } as const;
 }
 
 /** When a source that was heard of at a time is silent, unless it is heard of again, RFC 3339. */
-export function silentFrom({ heartbeat_at }: Pick<SourcePulse, "heartbeat_at">): string {
-  return new Date(Date.parse(heartbeat_at) + limits.feed.silent_after_ms).toISOString();
+export function silentFrom(pulse: Pick<SourcePulse, "heartbeat_at" | "silent_after_seconds">): string {
+  return new Date(Date.parse(pulse.heartbeat_at) + silentAfterMs(pulse)).toISOString();
 }
 
 /**
@@ -195,13 +217,17 @@ export function epochFault(source: FeedSource, epoch: number): "old_epoch" | "un
 /** The source as the API shows it, with its last sign of life. */
 export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, now: string): FeedSourceBody {
   const { tenant_id: _tenant, first_seq, next_seq, ended_at = null, paused = false, ...stored } = source;
-  const { swap_reporting = "nightly", stale_since: _stale, watch_at: _watch, ...fields } = stored;
+  const { swap_reporting = "nightly", stale_since: _stale, watch_at: _watch, display_name = null, ...others } = stored;
+  const { silent_after_seconds: silence, snapshot_interval_seconds: interval, ...fields } = others;
   const lag = pulse === undefined ? null : Math.max(0, Date.parse(now) - Date.parse(pulse.heartbeat_at));
   return {
     ...fields,
     object: "feed_source",
     status: ended_at === null ? "active" : "ended",
+    display_name,
     swap_reporting,
+    silent_after_seconds: silence ?? limits.feed.silent_after_seconds.default,
+    snapshot_interval_seconds: interval ?? limits.feed.snapshot_interval_seconds.default,
     paused,
     ended_at,
     expected_next_seq: next_seq,

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
+import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
 import { Sequence } from "../feed.ts";
-import { ownFields, pageParameters, Timestamp } from "../fields.ts";
+import { name, ownFields, pageParameters, Timestamp } from "../fields.ts";
 
 const Platform = z.enum(["mt4", "mt5", "ctrader", "other"]);
 const Authority = z.enum(["platform", "service"]);
@@ -9,6 +10,13 @@ const SwapReporting = z.enum(["nightly", "accrued"]);
 const swapReporting =
   "How the source reports swap: `nightly` by an item for each night, or `accrued` by the swap so far of a position. " +
   "The other form is put aside.";
+
+const seconds = ({ min, max }: { readonly min: number; readonly max: number }) =>
+  z.nullable(z.int().check(z.minimum(min), z.maximum(max)));
+const displayName = "Name that people see; null to show `name` alone.";
+const silence =
+  "Seconds without a batch after which the source is stale, from the next batch on; null for the default of 60.";
+const interval = "Seconds between two snapshots that its bridge sends; null for the default of 60.";
 
 /** `POST /feed/sources` */
 export const CreateFeedSourceRequest = z.strictObject({
@@ -24,11 +32,17 @@ export const CreateFeedSourceRequest = z.strictObject({
     "Which side closes positions at the stop-out level: the platform or this service.",
   ),
   swap_reporting: described(z.optional(SwapReporting), `${swapReporting} Default: \`nightly\`.`),
+  display_name: described(z.optional(z.nullable(name(100))), displayName),
+  silent_after_seconds: described(z.optional(seconds(limits.feed.silent_after_seconds)), silence),
+  snapshot_interval_seconds: described(z.optional(seconds(limits.feed.snapshot_interval_seconds)), interval),
   first_seq: described(z.optional(Sequence), "Sequence number of the first item; 1 by default."),
 });
 
 /** `PATCH /feed/sources/{id}`, a merge patch (RFC 7396). */
 export const UpdateFeedSourceRequest = z.strictObject({
+  display_name: described(z.optional(z.nullable(name(100))), displayName),
+  silent_after_seconds: described(z.optional(seconds(limits.feed.silent_after_seconds)), silence),
+  snapshot_interval_seconds: described(z.optional(seconds(limits.feed.snapshot_interval_seconds)), interval),
   authoritative: described(
     z.optional(Authority),
     "Which side closes positions at the stop-out level, from the next batch on.",
@@ -46,7 +60,10 @@ export const FeedSource = z.object({
     Authority,
     "Which side closes positions at the stop-out level: the platform or this service.",
   ),
+  display_name: described(z.nullable(z.string()), "Name that people see; null where `name` is shown."),
   swap_reporting: described(SwapReporting, swapReporting),
+  silent_after_seconds: described(z.int(), "Seconds without a batch after which the source is stale."),
+  snapshot_interval_seconds: described(z.int(), "Seconds between two snapshots that its bridge sends."),
   status: described(
     z.enum(["active", "ended"]),
     "Whether the source is `active` or has `ended`; accounts of an ended source take no money until they are linked " +
@@ -67,7 +84,7 @@ export const FeedSource = z.object({
   lag_ms: described(z.nullable(z.int()), "Milliseconds since the last batch; null before the first batch."),
   stale: described(
     z.boolean(),
-    "Whether the source has been silent for more than 60 seconds; no decisions are made on its positions " +
+    "Whether the source has been silent for more than `silent_after_seconds`; no decisions are made on its positions " +
       "until it reports again.",
   ),
   ...ownFields,

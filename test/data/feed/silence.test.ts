@@ -55,6 +55,26 @@ describe("a source that falls silent", () => {
     expect((await events()).map(({ type }) => type)).toEqual(["feed.stale", "feed.recovered", "feed.stale"]);
   });
 
+  it("is silent after the time that its settings give it, from its next batch on", async () => {
+    const { caller, source, beat, events } = await watched();
+    await beat();
+    await sweep();
+    const patch = (body: object) => api.call(caller, "PATCH", source.path, { body });
+    expect((await patch({ silent_after_seconds: 120, display_name: "Live" })).status).toBe(200);
+    await beat();
+    await sweep();
+    pass(119);
+    await sweep();
+    expect([await source.get(), await events()]).toMatchObject([{ stale: false, display_name: "Live" }, []]);
+    await patch({ silent_after_seconds: 30 });
+    await beat();
+    await sweep();
+    pass(31);
+    await sweep();
+    expect(await source.get()).toMatchObject({ stale: true, silent_after_seconds: 30 });
+    expect((await events()).map(({ type }) => type)).toEqual(["feed.stale"]);
+  });
+
   it("is announced by the next sweep where the commit of one is lost", async () => {
     const { source, beat, events } = await watched();
     await beat();

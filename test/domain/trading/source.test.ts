@@ -34,6 +34,13 @@ describe("a source that sent nothing for longer than 60 seconds", () => {
     expect(decision).toMatchObject({ ok: true, result: { waiting: true }, changes: [], events: [] });
   });
 
+  it("has the time that its settings give it", () => {
+    const later = marketWith({ heartbeat_at: ago(90_000), silent_after_seconds: 90 });
+    expect(metricsAt(later, ruined(later), decisionTime)).toMatchObject({ stale: false });
+    const sooner = marketWith({ heartbeat_at: ago(30_001), silent_after_seconds: 30 });
+    expect(metricsAt(sooner, ruined(sooner), decisionTime)).toMatchObject({ stale: true });
+  });
+
   it("is heard again: the account is decided on as any other", () => {
     const market = marketWith({ heartbeat_at: ago(60_000) });
     expect(metricsAt(market, ruined(market), decisionTime)).toMatchObject({ stale: false });

@@ -15,12 +15,21 @@ export interface SourcePulse {
   readonly authoritative: Liquidator;
   /** When its last batch came, an empty one too. */
   readonly heartbeat_at: string;
+  /** After how many seconds without another one it is silent; absent for the default. */
+  readonly silent_after_seconds?: number;
 }
 
 /** Whether a source has said nothing for so long that what we know of its accounts may be wrong. */
-export function isSilent(pulse: Pick<SourcePulse, "heartbeat_at"> | undefined, now: string): boolean {
+export function isSilent(pulse: SignOfLife | undefined, now: string): boolean {
   if (pulse === undefined) return true;
-  return Date.parse(now) - Date.parse(pulse.heartbeat_at) > limits.feed.silent_after_ms;
+  return Date.parse(now) - Date.parse(pulse.heartbeat_at) > silentAfterMs(pulse);
+}
+
+type SignOfLife = Pick<SourcePulse, "heartbeat_at" | "silent_after_seconds">;
+
+/** How long a source may say nothing, in milliseconds. */
+export function silentAfterMs({ silent_after_seconds: seconds }: Pick<SourcePulse, "silent_after_seconds">): number {
+  return (seconds ?? limits.feed.silent_after_seconds.default) * 1000;
 }
 
 /** Whether a position came from a source that is silent: then nothing is decided on it, whatever its price. */

@@ -23,11 +23,11 @@ export function FeedPage() {
   const { data, error, refetch } = useResource("/feed/sources/{id}", { path: { id } });
   if (error && data === undefined) return <FailedPage error={error} again={() => void refetch()} />;
   if (data === undefined) return null;
-  const { name, lag_ms, accepted_through } = data;
+  const { name, display_name, lag_ms, accepted_through } = data;
   return (
     <>
       <PageHead
-        title={name}
+        title={display_name ?? name}
         crumbs={
           <Crumb to="/feeds" name="Feeds">
             <Id id={id} />
@@ -38,6 +38,7 @@ export function FeedPage() {
       />
       <Facts
         facts={[
+          ["Name", name],
           ["Last batch", <Age key="batch" at={data.last_batch_at} />],
           ["Lag", lag_ms === null ? "–" : lengthOf(lag_ms)],
           ["Accepted through", accepted_through ?? "–"],
@@ -63,8 +64,8 @@ function Actions({ source: { id, name, paused } }: { readonly source: Source }) 
               title={paused ? `Resume ${name}` : `Pause ${name}`}
               text={
                 paused
-                  ? "Its batches and prices are taken again."
-                  : "Its batches and prices are refused until it is resumed."
+                  ? "Its commands are handed out again."
+                  : "Its commands wait until it is resumed. Its batches and prices are still taken."
               }
               word={paused ? "Resume" : "Pause"}
               run={(key) => command("PATCH", "/feed/sources/{id}", { key, path: { id }, body: { paused: !paused } })}
