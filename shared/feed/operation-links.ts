@@ -1,5 +1,6 @@
-import { type Command, isCorrection } from "../domain/command/command.ts";
+import { type Command, type CorrectionCommand, isCorrection, isOpen } from "../domain/command/command.ts";
 import { isTrading } from "../domain/debt.ts";
+import type { Drift } from "../domain/drift/drift.ts";
 import type { Made } from "../domain/feed/apply.ts";
 import { type OperationLinks, unconfirmed } from "../domain/feed/join-operation.ts";
 import { type Operation, operationMinor } from "../domain/feed/platform-money.ts";
@@ -11,6 +12,7 @@ import { type Ref, ref } from "../table/store.ts";
 import type { AccountState, Reads } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { sinceDebit, sinceMoment } from "../trading/since-debit.ts";
+import { driftRef } from "./drift-refs.ts";
 import { candidatesOf } from "./unjoined-legs.ts";
 
 /** What is known of the transactions that an operation could be the money of. */
@@ -44,13 +46,20 @@ export async function linksOf(
   });
   const claimant = claimed && unconfirmed(claimed, source, data.operation_id) ? claimed : undefined;
   const claiming = isCorrection(claimer) && claimer.feed_seq === undefined ? claimer : undefined;
+  const drift = isCorrection(command) ? await driftOf(command, reads) : undefined;
   const open = known === undefined || claimant !== undefined || claiming !== undefined;
   const asked = named === undefined && !isCorrection(command) && open && amount.ok;
   const candidates = asked ? await candidatesOf(tenant_id, account.id, amount.result) : [];
   const since = named?.returning === undefined ? {} : await sinceDebit(named, balance);
   const adds = amount.ok && amount.result > 0n && !isTrading(data.kind) && source.authoritative === "service";
   const late = adds && at !== undefined ? await sinceMoment(balance, at) : undefined;
-  return { named, command, claimant, claiming, candidates, late, ...since };
+  return { named, command, claimant, claiming, drift, candidates, late, ...since };
+}
+
+/** The drift of a command that was given up: whether the books were found equal says what its operation is. */
+async function driftOf(command: CorrectionCommand, { load }: Reads): Promise<Drift | undefined> {
+  if (isOpen(command) || command.status === "done") return undefined;
+  return (await load({ drift: driftRef.drift(command.drift_id) })).drift;
 }
 
 /** The transaction or the command that an operation names, itself or by the person who tries it again. */

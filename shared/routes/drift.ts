@@ -129,7 +129,8 @@ set aside and all of its commands have ended; this is checked again at the appro
 
 - The drift stays open with its \`command_id\`, and the next snapshot that includes the operation resolves it as
   \`agreed\`. A command that is waiting is cancelled if the drift is resolved otherwise, or if a snapshot finds another
-  amount; \`command_outstanding\` while it may still move money.
+  amount; \`command_outstanding\` while it may still move money. An operation without a reference that was made by hand
+  in place of the command is set aside; retry it with the \`command_id\`, before or after the drift is resolved.
 
 - A position that only the platform has is opened at its \`open_price\` and under its \`position_id\`, so that later
   deals find it. One that only this service has is closed at its own opening price.

@@ -82,6 +82,19 @@ export function isCorrectedBy(command: CorrectionCommand, operation: Omit<Report
 }
 
 /**
+ * Whether an operation is what a person has done on the platform in place of a command that was given up, because a
+ * snapshot found the books equal: it is in both of them already. Where the drift was resolved otherwise it is money.
+ */
+export function isCorrectedByHand(
+  command: CorrectionCommand,
+  operation: Omit<ReportedOperation, "feed_seq">,
+  drift: Pick<Drift, "status" | "command_id" | "resolution"> | undefined,
+): boolean {
+  const agreed = drift?.resolution?.action === "agreed" && drift.command_id === command.id;
+  return agreed && !isOpen(command) && isCorrectedBy({ ...command, status: "done" }, operation);
+}
+
+/**
  * Joins an operation with the command that asked for it: the command has ended with it and nothing is booked, since the
  * balance here is what the platform was brought to. An operation that was only acknowledged makes way.
  */
@@ -95,7 +108,9 @@ export function correctionReported(
   const done = ended ?? { ...before, updated_at, version: before.version + 1 };
   const after: CorrectionCommand = { ...done, operation_id, feed_seq };
   const known = before.status === "done" ? before.operation_id : null;
-  const changes = [...commandChanges(before, after), marker("unlist", before)];
+  // One that was given up has no marker any more.
+  const marked = isOpen(before) || before.status === "done" ? [marker("unlist", before)] : [];
+  const changes = [...commandChanges(before, after), ...marked];
   if (known === operation_id) return changes;
   const released = known === null ? [] : [releaseOf(before, known)];
   return [...changes, ...released, { ...claimOf(after), drawn: true }];

@@ -7,9 +7,10 @@ import {
   isOpen,
   movedCommand,
 } from "../command/command.ts";
-import { correctionReleased, correctionReported, isCorrectedBy } from "../command/correction.ts";
+import { correctionReleased, correctionReported, isCorrectedBy, isCorrectedByHand } from "../command/correction.ts";
 import { commandOf, type Evidence, forwardMinor, platformMoved } from "../command/money.ts";
 import { type Change, type Context, type Decision, later, numberOf, refuse } from "../decision.ts";
+import type { Drift } from "../drift/drift.ts";
 import { isCredit } from "../internal-money/credit-booking.ts";
 import type { Late } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
@@ -28,6 +29,8 @@ export interface OperationLinks {
   readonly named: Transaction | undefined;
   /** The command that the operation names, or the newest one about the transaction that it names. */
   readonly command?: Command | undefined;
+  /** The drift of the command, where that was to correct a balance and was given up. */
+  readonly drift?: Pick<Drift, "status" | "command_id" | "resolution"> | undefined;
   /** The transaction that an acknowledgement or a person has claimed the operation for, which is to be confirmed. */
   readonly claimant?: Transaction | undefined;
   /** The command that corrects a balance and that an acknowledgement has claimed the operation for. */
@@ -87,9 +90,11 @@ function decideOperation(
   context: Context,
 ): TradingDecision<Made> {
   const { operation, minor, origin } = reported;
-  const { named, candidates, said, tenant, command, joins = true } = links;
-  if (isCorrection(command) && isCorrectedBy(command, operationOf(state, reported, context))) {
-    return corrects(command, state, reported, context);
+  const { named, candidates, said, tenant, command, drift, joins = true } = links;
+  if (isCorrection(command)) {
+    const reportedOf = operationOf(state, reported, context);
+    const byHand = said === "is_named" && isCorrectedByHand(command, reportedOf, drift);
+    if (byHand || isCorrectedBy(command, reportedOf)) return corrects(command, state, reported, context);
   }
   const leg = joins && named?.account_id === state.account.id ? legOf(named, minor, operation, command) : undefined;
   if (named !== undefined && leg !== undefined) {

@@ -76,6 +76,20 @@ describe("a drift whose difference the platform is asked for", () => {
     expect([await balance(), await snapshot()]).toMatchObject(["1000.00", counts(1, 0, 0)]);
   });
 
+  it("is joined by a person after a snapshot found the books equal with what was made by hand", async () => {
+    const { account, drift, source, carriedOut, balance, snapshot, get } = await commanded();
+    const [aside] = await source.send(carriedOut("B-1", null));
+    const money = async () => (await call("GET", `/accounts/${account.id}/balance`)).body;
+    expect([aside, await money()]).toMatchObject([{ candidates: [drift.command_id] }, { held: "10.00" }]);
+    expect([await snapshot(), (await get()).status]).toMatchObject([counts(1, 0, 0), "cancelled"]);
+    const retry = () => call("POST", `${source.path}/rejects/${aside.seq}/retry`, { command_id: drift.command_id });
+    expect((await retry()).body).toMatchObject({ status: "applied", command_id: drift.command_id });
+    expect((await retry()).body).toMatchObject({ status: "duplicate" });
+    expect(await money()).toMatchObject({ balance: "1000.00", held: "0.00" });
+    expect([await balance(), await snapshot()]).toMatchObject(["1000.00", counts(1, 0, 0)]);
+    expect(await get()).toMatchObject({ status: "cancelled", operation_id: "B-1" });
+  });
+
   it("has its command cancelled by a snapshot that finds another amount, and by an acceptance", async () => {
     const { source, drift, get, snapshot, theirs, drifts } = await commanded();
     const accounts = [theirs({ balance: "1011.00" })];

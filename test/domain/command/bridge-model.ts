@@ -285,6 +285,7 @@ export class TwoBooks extends BookTable {
     const origin = { source: this.source, at };
     const context = { ...this.context(), cause: { source_id: this.source.id, feed_seq: String(seq) } };
     const decision = applyOperation({ account, balance, floating_minor: 0n }, operation, links, origin, context);
+    this.refusal = decision.ok ? undefined : decision.refusal.code;
     if (!decision.ok) return "rejected";
     if (decision.result["related_to"] !== undefined) this.additional += 1;
     return this.commit(decision as Decision<unknown>) === undefined ? "rejected" : "applied";
@@ -303,6 +304,7 @@ export class TwoBooks extends BookTable {
       tenant: this.accountOf(account_id).tenant,
       named,
       command,
+      drift: isCorrection(command) ? this.drifts.get(command.drift_id) : undefined,
       candidates: named === undefined ? [...candidates, ...this.corrections(account_id, minor)] : [],
     };
   }

@@ -84,6 +84,34 @@ describe("a command that corrects a platform", () => {
     expectCorrected(desk);
   });
 
+  it("that a person made without its comment is told by the person also after a snapshot found the books equal", () => {
+    const { books, id, state } = commanded();
+    const operation = books.operate(-1000n, null);
+    expect(books.report(operation)).toBe("rejected");
+    expect([books.snapshot(), state(), books.correction.status]).toEqual(["equal", "agreed", "cancelled"]);
+    const named = { command_id: books.correction.id };
+    const others = { ...books.operate(-999n, null), seq: 9 };
+    expect([books.report(others, "with_comment", named), books.refusal]).toEqual(["rejected", "transaction_mismatch"]);
+    expect(books.report(operation, "with_comment", named)).toBe("applied");
+    expect(books.report(operation, "with_comment", named)).toBe("duplicate");
+    expect(books.balance).toMatchObject({ balance_minor: 50_000n, seq: 1 });
+    expect(books.correction).toMatchObject({ status: "cancelled", operation_id: "B-2", drift_id: id, feed_seq: "2" });
+    expect(books.report({ ...operation, operation_id: "B-7" }, "with_comment", named)).toBe("rejected");
+  });
+
+  it("that was given up for the drift's acceptance is not told of an operation: the operation is money", () => {
+    const { books } = commanded();
+    expect([books.resolve("accept"), books.correction.status]).toEqual([undefined, "cancelled"]);
+    const operation = books.operate(-1000n, null);
+    const named = { command_id: books.correction.id };
+    expect([books.report(operation, "with_comment", named), books.refusal]).toEqual([
+      "rejected",
+      "transaction_mismatch",
+    ]);
+    expect(books.report(operation)).toBe("applied");
+    expect(books.balance.balance_minor).toBe(49_000n);
+  });
+
   it("waits for its operation again where the one that was acknowledged is other money, which is booked", () => {
     const desk = commanded();
     desk.take();

@@ -58,7 +58,8 @@ export function judgeMarkers(items: readonly RawItem[]): string[] {
       case "COMMAND":
         return [
           ...(text(item, "status") === "taken" ? claim("command_lane", item["account_id"], item["lane"]) : []),
-          ...(isCorrection(item) && text(item, "status") === "done"
+          // One that was given up has an operation where a person has done the same by hand.
+          ...(isCorrection(item) && (text(item, "status") === "done" || item["feed_seq"] !== undefined)
             ? claim("source_operation", item["source_id"], item["operation_id"])
             : []),
         ];
