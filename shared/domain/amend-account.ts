@@ -224,7 +224,13 @@ function whatIsLeft(balance: Balance): string[] {
     ...(balance.pending > 0 ? ["pending transactions"] : []),
     ...(balance.balance_minor === 0n ? [] : ["a balance"]),
     ...(balance.credit_minor === 0n ? [] : ["credit"]),
+    ...(isAside(balance) ? ["items that were put aside"] : []),
   ];
+}
+
+/** Whether items that were put aside hold money of an account, or add to it. Without pending money nothing else holds. */
+function isAside({ pending, held_minor, aside_minor = 0n }: Balance): boolean {
+  return aside_minor !== 0n || (pending === 0 && held_minor !== 0n);
 }
 
 /** What the money of an account accepts: nothing new unless it is active, and all only when it may trade fully. */
@@ -252,6 +258,8 @@ function gateChanges(before: Account, after: Account, balance: Balance, moment: 
     { attribute: "pending", is: "equal", value: 0 },
     { attribute: "balance_minor", is: "equal", value: 0n },
     { attribute: "credit_minor", is: "equal", value: 0n },
+    { attribute: "held_minor", is: "equal", value: 0n },
+    ...(balance.aside_minor === undefined ? [] : [{ attribute: "aside_minor", is: "equal", value: 0n } as const]),
   ];
   const changes: Change[] = [
     adjustBalance(

@@ -1,4 +1,5 @@
-import type { Context, Refusal } from "../domain/decision.ts";
+import type { Balance } from "../domain/account.ts";
+import { type Context, type Refusal, refuse } from "../domain/decision.ts";
 import { type AsideMoney, withChangeOf } from "../domain/feed/aside-money.ts";
 import type { ItemReading } from "../domain/feed/batch.ts";
 import { operationMinor } from "../domain/feed/platform-money.ts";
@@ -13,7 +14,8 @@ import { markOf, type Records, settled } from "./marks.ts";
 
 /**
  * Decides that an item is put aside with the reason. An operation that could be money of a transaction changes the
- * money of its account until it is decided: what it takes is held, and what it adds counts against a stop-out.
+ * money of its account until it is decided: what it takes is held, and what it adds counts against a stop-out. Of an
+ * account that is closed nothing is held any more.
  * @param seq number of the last entry of its account when the reason was found; nothing may have been booked since
  */
 export async function decideAside(
@@ -26,7 +28,11 @@ export async function decideAside(
 ): Promise<Committable<Verdict>> {
   const refs = recordRefs(run, reading);
   const item = reading.ok ? reading.item : undefined;
-  if (account_id === undefined || refusal.code !== "possible_duplicate" || item?.type !== "balance_operation") {
+  if (
+    account_id === undefined ||
+    !["possible_duplicate", "account_closed"].includes(refusal.code) ||
+    item?.type !== "balance_operation"
+  ) {
     return prepared(noteAside(run, reading, await load(refs), refusal, context.now), context);
   }
   return decideTrading<Verdict, typeof refs>(load, context, {
@@ -37,20 +43,26 @@ export async function decideAside(
       const { mark } = records;
       const elsewhere = mark?.aside_account_id !== undefined && mark.aside_account_id !== account_id;
       const amount = operationMinor(item.data, account);
-      if (elsewhere || !amount.ok) return noteAside(run, reading, records, refusal, context.now);
-      const money = { aside_account_id: account_id, aside_minor: amount.result };
-      const decision = noteAside(run, reading, records, refusal, context.now, money);
+      const closed =
+        account.status === "closed" ? refuse("account_closed", "The account is closed.").refusal : undefined;
+      const reason = closed ?? refusal;
+      if (elsewhere || !amount.ok) return noteAside(run, reading, records, reason, context.now);
+      const minor = reason.code === "possible_duplicate" ? amount.result : 0n;
+      const money = minor === 0n ? {} : { aside_account_id: account_id, aside_minor: minor };
+      const decision = noteAside(run, reading, records, reason, context.now, money);
       if (!decision.ok || !decision.changes.some(({ op }) => op === "mark")) return decision;
       const before = mark?.aside_minor ?? 0n;
-      const changes = withChangeOf(decision.changes, balance, before, amount.result, context);
-      return { ...decision, changes: seq === undefined ? changes : changes.map((each) => onlyAt(seq, each)) };
+      const changes = withChangeOf(decision.changes, balance, before, minor, context);
+      return { ...decision, changes: changes.map((each) => onlyAt(seq, balance, each)) };
     },
   });
 }
 
-/** A change of money that is made only while nothing more is booked than this. */
-function onlyAt(seq: number, change: TradingChange): TradingChange {
-  return isAdjustment(change) ? adjustMore(change, {}, [...change.require, equal("seq", seq)]) : change;
+/** A change of money that is made only while nothing more is booked than this, and the account is not closed. */
+function onlyAt(seq: number | undefined, { pos_version }: Balance, change: TradingChange): TradingChange {
+  if (!isAdjustment(change)) return change;
+  const booked = seq === undefined ? [] : [equal("seq", seq)];
+  return adjustMore(change, {}, [...change.require, ...booked, equal("pos_version", pos_version)]);
 }
 
 function moneyOf({ aside_account_id, aside_minor }: AsideMoney = {}): AsideMoney {

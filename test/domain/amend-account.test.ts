@@ -81,6 +81,9 @@ describe("the states of an account", () => {
     [{ credit_minor: 1n }, ["credit"]],
     [{ pending: 1 }, ["pending transactions"]],
     [{ positions: 1 }, ["positions"]],
+    [{ held_minor: 1n }, ["items that were put aside"]],
+    [{ aside_minor: 1n }, ["items that were put aside"]],
+    [{ pending: 1, held_minor: 1n, aside_minor: 0n }, ["pending transactions"]],
   ] as const)("do not end while there is %o", (money, left) => {
     expect(refused(amend(disabled(money), { status: "closed" }))).toMatchObject({
       code: "account_not_empty",
@@ -97,6 +100,7 @@ describe("the states of an account", () => {
       ["pending", "equal"],
       ["balance_minor", "equal"],
       ["credit_minor", "equal"],
+      ["held_minor", "equal"],
     ]);
     // What was decided before the end is decided again.
     expect(balance?.add).toEqual({ pos_version: 1 });

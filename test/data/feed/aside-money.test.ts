@@ -133,3 +133,40 @@ it("and is confirmed where the acknowledgement comes while it is put aside", asy
   expect(await moneyOf(account)).toMatchObject({ balance: "30.00", held: "0.00" });
   expect(await asideOf(account)).toBeUndefined();
 });
+
+/** A disabled account that was paid in and out, and whose deposit a platform reports without a reference. */
+async function emptied() {
+  const account = await trader("1.00");
+  const source = await newSource();
+  const { id } = await broker.deposit(account, "40.00", done);
+  await broker.withdrawal(account, "41.00", done);
+  const amend = (status: string) => api.call(caller, "PATCH", `/accounts/${account.id}`, { body: { status } });
+  expect((await amend("disabled")).status).toBe(200);
+  const report = () => source.send(moneyMoved(account.login, "B-1", "deposit", "40.00"));
+  return { account, source, id, report, close: () => amend("closed") };
+}
+
+it("and keeps its account from being closed until it is decided", async () => {
+  const { account, source, id, report, close } = await emptied();
+  expect(said(await report())).toEqual(["possible_duplicate"]);
+  const refused = await close();
+  expect([refused.status, refused.body]).toMatchObject([
+    409,
+    { code: "account_not_empty", left: ["items that were put aside"] },
+  ]);
+  expect((await source.retry("1", { transaction_id: id })).body.status).toBe("applied");
+  expect([await asideOf(account), (await close()).body.status]).toEqual([{ number: "0" }, "closed"]);
+});
+
+it("and changes no money of an account that is closed in between", async () => {
+  const { account, source, report, close } = await emptied();
+  api.watched.interfere = async ({ operation, input }) => {
+    if (operation !== "TransactWriteItems" || !JSON.stringify(input).includes("possible_duplicate")) return undefined;
+    api.watched.interfere = () => undefined;
+    expect((await close()).status).toBe(200);
+    return undefined;
+  };
+  expect(said(await report())).toEqual(["account_closed"]);
+  expect((await source.retry("1")).body.code).toBe("account_closed");
+  expect(await asideOf(account)).toBeUndefined();
+});
