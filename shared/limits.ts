@@ -671,8 +671,11 @@ export const limits = {
     max_taken: 10,
     /** Waiting commands that one call reads at once, the oldest first: more of them wait for the lanes of accounts. */
     looked_at: 100,
-    /** It reads so many times while it finds fewer commands than it may take: 1,000 commands at the most. */
-    looked_at_pages: 10,
+    /**
+     * It reads on for so many seconds while it finds fewer commands than it may take: about 50,000 commands, at 20 ms
+     * for a page with its items and lanes.
+     */
+    looking_seconds: 10,
     /** Lease of a taken command. A bridge starts nothing after half of it, and needs time to acknowledge. */
     lease_seconds: 60,
     min_lease_seconds: 10,
@@ -716,8 +719,11 @@ export const limits = {
     parallel: 16,
     /** Differences of an account that one commit reports; the next snapshot reports the others. */
     reported_at_once: 20,
-    /** Rejected items of a source that are searched for the explanation of a difference. */
-    searched_rejects: 1000,
+    /**
+     * Rejected items of a source that a comparison searches for the explanation of a difference, 10 MB of them. To
+     * resolve one all of them are searched.
+     */
+    searched_rejects: 10_000,
     /** Positions of an account that one commit can adopt, together with its money or after it. */
     baseline_positions: 12,
     /** Passes over the rejected items of an account that has been adopted. */

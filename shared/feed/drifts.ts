@@ -21,7 +21,7 @@ import {
   transactions,
   unjoinedLegs,
 } from "../table/entities.ts";
-import { readPartition } from "../table/partition.ts";
+import { pagesOf, readPartition } from "../table/partition.ts";
 import { type Committable, findAll, type Load, type PreparedChange, ref } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 import { putMember, putNew, type TransactItem, updateItem } from "../table/write.ts";
@@ -75,11 +75,14 @@ export async function remember(attempted: Attempted, compared: Compared, snapsho
 export class Explanations {
   private readonly tenant: string;
   private readonly sourceId: string;
+  private readonly most: number | undefined;
   private rejects: Promise<readonly FeedReject[]> | undefined;
 
-  constructor(tenant: string, sourceId: string) {
+  /** @param most rejected items that are searched, the newest; all of them without it */
+  constructor(tenant: string, sourceId: string, most?: number) {
     this.tenant = tenant;
     this.sourceId = sourceId;
+    this.most = most;
   }
 
   /** What may explain that an account differs: items that were put aside, commands, and money that no item reported. */
@@ -105,9 +108,14 @@ export class Explanations {
 
   private async readRejects(): Promise<readonly FeedReject[]> {
     const partition = feedRejects.partition(this.tenant, this.sourceId);
-    const newest = { descending: true, max_items: limits.snapshots.searched_rejects };
-    const found = (await readPartition(partition, newest)).map((item) => readItem<FeedReject>(item));
-    return found.filter(({ status }) => status === "open");
+    const open: FeedReject[] = [];
+    let searched = 0;
+    for await (const { items } of pagesOf(partition, { descending: true })) {
+      open.push(...items.map((item) => readItem<FeedReject>(item)).filter(({ status }) => status === "open"));
+      searched += items.length;
+      if (this.most !== undefined && searched >= this.most) break;
+    }
+    return open;
   }
 
   /** Every command of an account that has not ended, since each forbids an adoption, and some of the other money. */

@@ -141,7 +141,7 @@ async function rememberAll(
   const keys = compared.map(({ platform_login }) => reconciliations.key(tenant, source.id, platform_login));
   // Whatever is written is decided on a consistent read of its own.
   const known = (await readKeys(keys, false)) as readonly (Reconciliation | undefined)[];
-  const explanations = new Explanations(tenant, source.id);
+  const explanations = new Explanations(tenant, source.id, limits.snapshots.searched_rejects);
   const results: Reconciled[] = [];
   await inParallel(limits.snapshots.parallel, compared, async (each, place) => {
     const { comparison, platform_login, account_id } = each;

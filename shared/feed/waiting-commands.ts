@@ -2,6 +2,7 @@ import { type Command, laneMarker, takeCommands } from "../domain/command/comman
 import type { Context, Decision } from "../domain/decision.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { limits } from "../limits.ts";
+import { delayMs, nowMs } from "../runtime/clock.ts";
 import type { TakeCommands } from "../schema/feed/command.ts";
 import { commands, uniques } from "../table/entities.ts";
 import { countEntries, keyIn, pagesOf } from "../table/partition.ts";
@@ -21,26 +22,32 @@ export async function openCommandsOf(tenant: string, sourceId: string): Promise<
 /**
  * Decides which commands of a source are taken. The index tells which wait; they and the lanes of their accounts are
  * read consistently, and each is met again at the commit, so that no command is handed out twice. Many commands of one
- * account wait for one lane, so the read goes on, up to a bound, while fewer are taken than are asked for.
+ * account wait for one lane, so the read goes on to the end, or as long as it may, while fewer are taken than are asked
+ * for.
+ * @param page_size commands that one call reads
  */
 export async function decideTake(
   { tenant_id: tenant, id, paused }: FeedSource,
   asked: TakeCommands,
   context: Context,
+  page_size: number = limits.commands.looked_at,
 ): Promise<Decision<readonly Command[]>> {
   const { max = limits.commands.max_taken, lease_seconds = limits.commands.lease_seconds } = asked;
   if (paused === true) return { ok: true, result: [], changes: [], events: [] };
-  const query = { index: indexes.state, page_size: limits.commands.looked_at };
-  const waiting: Command[] = [];
+  const query = { index: indexes.state, page_size };
+  const until = nowMs() + delayMs(limits.commands.looking_seconds);
+  let free: readonly Command[] = [];
   const lanes = new Map<string, boolean>();
-  let [decision, pages] = [takeCommands([], new Set(), { max, lease_seconds }, context), 0];
+  let decision = takeCommands([], new Set(), { max, lease_seconds }, context);
   for await (const { items } of pagesOf(commands.inStatus(tenant, id, "waiting"), query)) {
-    waiting.push(...(await findAll(commands, items.map(keyIn))));
+    const waiting = [...free, ...(await findAll<Command>(commands, items.map(keyIn)))];
     await readLanes(tenant, waiting, lanes);
     const occupied = new Set([...lanes.keys()].filter((lane) => lanes.get(lane)));
     decision = takeCommands(waiting, occupied, { max, lease_seconds }, context);
-    pages += 1;
-    if (!decision.ok || decision.result.length === max || pages === limits.commands.looked_at_pages) break;
+    if (!decision.ok || decision.result.length === max || nowMs() >= until) break;
+    // What waits for its lane now is not looked at again: only what is taken so far goes on to the next page.
+    const taken = new Set(decision.result.map((command) => command.id));
+    free = waiting.filter((command) => taken.has(command.id));
   }
   return decision;
 }

@@ -265,6 +265,23 @@ describe("a drift", () => {
     });
   });
 
+  it("is not adopted while something was put aside before a thousand other items of its source", async () => {
+    const { source, account, login, theirs, snapshot, drifts } = await linked();
+    await broker.deposit(account, "30.00", { status: "completed" });
+    const [aside] = await source.send(moneyMoved(login, "B-1", "deposit", "30.00"));
+    expect(aside.code).toBe("possible_duplicate");
+    for (let sent = 0; sent < 11; sent += 1) {
+      const items = Array.from({ length: 100 }, (_, at) => moneyMoved("nobody", `N-${sent}-${at}`, "deposit", "1.00"));
+      await source.send(...items);
+    }
+    await snapshot({ accounts: [theirs({ balance: "1030.00" })] });
+    const [drift] = await drifts();
+    expect(drift.explained_by).toContainEqual({ type: "possible_duplicate", id: aside.seq });
+    const refused = await resolve(drift.id, "adopt_platform");
+    expect([refused.status, refused.body]).toMatchObject([409, { code: "drift_changed" }]);
+    expect(refused.body.causes).toContain(aside.seq);
+  });
+
   it("is not adopted once its account has changed, something was put aside, or a newer snapshot has come", async () => {
     const { source, login, account, snapshot, theirs, drifts } = await linked();
     const accounts = [theirs({ balance: "1012.50" })];
