@@ -62,7 +62,8 @@ function packed(text: string): string {
   return `JSON.parse(brotliDecompressSync(Buffer.from("${bytes}","base64")))`;
 }
 
-const requireOfNode = 'import{createRequire}from"node:module";const require=createRequire(import.meta.url);';
+/** First line of a bundle of dependencies in CommonJS, which call `require` for modules of Node. */
+export const requireOfNode = 'import{createRequire}from"node:module";const require=createRequire(import.meta.url);';
 
 function assertSources(root: string, entries: readonly BundleEntry[]): void {
   const missing = entries.filter(({ file }) => !existsSync(join(root, `${file}.ts`)));
@@ -103,7 +104,6 @@ export async function bundle(options: BundleOptions): Promise<Bundles> {
     legalComments: "none",
     logLevel: "silent",
     plugins: [packedDescription(), declarations(), ...(diet === undefined ? [] : [diet.plugin])],
-    // Dependencies in CommonJS call `require` for modules of Node, which an ES module does not have.
     ...(diet === undefined && { banner: { js: requireOfNode } }),
   });
   if (diet !== undefined) assertReplaced(metafile, diet.hits);

@@ -24,7 +24,7 @@ process.env[variable] = answersDir;
 /** Tests that start nothing and need no synthesis, without those that take seconds alone: the inner loop. */
 const fast = [
   "test/{architecture,language}.test.ts",
-  "test/bench/load-figures.test.ts",
+  "test/bench/{load-figures,comparison/figures}.test.ts",
   "test/dashboard/**/*.test.ts",
   "test/domain/**/*.test.ts",
   "test/local/queues/fifo-*.test.ts",

@@ -7,9 +7,9 @@ import { routes } from "../../shared/routes/index.ts";
 import { helpAsked, readArguments, runCommand } from "../../shared/runtime/command-line.ts";
 import { backgroundFiles, compile } from "../support/model/stage.ts";
 import { backgroundDollars, dollarsPerMillion, prices, traffic, trafficDollars } from "./prices.ts";
-import { processorTimes } from "./processor-times.ts";
-import { chainOf, heldMs, publishedTimes } from "./published-times.ts";
 import { eventWork } from "./units/event-cost.ts";
+import { processorTimes } from "./units/processor-times.ts";
+import { chainOf, heldMs, publishedTimes } from "./units/published-times.ts";
 import { tradingCosts } from "./units/trading-cost.ts";
 import { type RowCost, startWorkload, type Workload } from "./workload.ts";
 

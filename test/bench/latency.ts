@@ -10,8 +10,8 @@ import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand } from "../../shared/runtime/command-line.ts";
 import { median, sample } from "./measure.ts";
-import { processorTimes } from "./processor-times.ts";
-import { type Chain, chainOf, heldMs, publishedTimes } from "./published-times.ts";
+import { processorTimes } from "./units/processor-times.ts";
+import { type Chain, chainOf, heldMs, publishedTimes } from "./units/published-times.ts";
 import type { Workload } from "./workload.ts";
 
 const help = `Models the average latency of each route, and writes test/bench/LATENCY.md.
@@ -55,8 +55,8 @@ async function main(): Promise<number> {
     const kept = routes.filter(({ id }) => id.includes(values.only) && (kept_ms?.has(id) ?? true));
     const entries = kept.map(({ file }) => ({ name: file, file }));
     await bundle({ entries, root: new URL("../../functions", import.meta.url).pathname, outdir: join(outdir, "own") });
-    const peers = new URL("peers", import.meta.url).pathname;
-    await bundle({ entries: [{ name: "empty", file: "empty" }], root: peers, outdir: join(outdir, "bare") });
+    const baselines = new URL("baselines", import.meta.url).pathname;
+    await bundle({ entries: [{ name: "empty", file: "empty" }], root: baselines, outdir: join(outdir, "bare") });
     const lines: Line[] = [];
     const failed: string[] = [];
     for (const row of kept) {
@@ -116,7 +116,7 @@ async function processorOf(workload: Workload, row: Route, outdir: string): Prom
   const measured: number[] = [];
   for (let turn = 0; turn < (row.method === "GET" ? 2 : 1); turn += 1) {
     empties.push((await sample(subject("bare", "empty"))).total_ms);
-    measured.push((await sample(subject("own", row.file), warm, more)).warm_us ?? 0);
+    measured.push((await sample(subject("own", row.file), { warm, more })).warm_us ?? 0);
     empties.push((await sample(subject("bare", "empty"))).total_ms);
   }
   return (Math.min(...measured) / 1000) * (emptyMs / Math.max(emptyMs, median(empties)));
@@ -179,11 +179,11 @@ ${judged}
 
 const method = `Written by \`npm run bench:latency\`. **These are figures of a model: AWS was not reached.**
 An average is ${publishedTimes.gateway_ms} ms of the gateway and ${publishedTimes.invoke_ms} ms of an invocation, the
-published times of the calls that the request waits for one after the other (\`published-times.ts\`), and its processor
-time at the memory of its function (\`infra/function-memory.ts\`). The calls are those of the real handlers against a
-server that speaks DynamoDB, each held for four times its published time, so that calls side by side overlap and count
-once. Processor time is that of the deployed bundles, warm, of a whole processor of a machine on which the empty
-function's process takes ${emptyMs} ms. Requests that succeed only once are repeated
+published times of the calls that the request waits for one after the other (\`units/published-times.ts\`), and its
+processor time at the memory of its function (\`infra/function-memory.ts\`). The calls are those of the real handlers
+against a server that speaks DynamoDB, each held for four times its published time, so that calls side by side overlap
+and count once. Processor time is that of the deployed bundles, warm, of a whole processor of a machine on which the
+empty function's process takes ${emptyMs} ms. Requests that succeed only once are repeated
 less often, so theirs holds more of the compiler's work. Cold starts and answers of the authorizer that are not cached
 are not part of it.`;
 

@@ -25,16 +25,35 @@ export interface Sample {
   readonly warm_us?: number;
   readonly rss_mb: number;
   readonly status?: number;
+  /** The first answer as the function returned it, where it was asked for. */
+  readonly answer?: ShownAnswer;
+}
+
+/** An answer of a function. */
+export interface ShownAnswer {
+  readonly statusCode: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly multiValueHeaders?: Readonly<Record<string, readonly string[]>>;
+  readonly body: string;
+  readonly isBase64Encoded?: boolean;
+}
+
+/** What a process does after its first request. */
+export interface Further {
+  /** Requests that are made before those that are measured, and as many of these. */
+  readonly warm?: number;
+  /** Where a request succeeds only once: the further ones, which take turns with the first. */
+  readonly more?: readonly unknown[];
+  /** Whether the first answer is returned. */
+  readonly shown?: boolean;
 }
 
 /**
- * Runs one sample in a new process; `warm` requests are made twice over, the second half of them measured. They are the
- * first one again, or `more` where a request succeeds only once.
+ * Runs one sample in a new process.
+ * @throws Error when the first request is not answered with success
  */
-export async function sample(subject: Subject, warm = 0, more: readonly unknown[] = []): Promise<Sample> {
-  const { stdout } = await inFolder(subject, { warm, more }, (file) =>
-    run(functionNode(), [sampler, file], options(subject)),
-  );
+export async function sample(subject: Subject, further: Further = {}): Promise<Sample> {
+  const { stdout } = await inFolder(subject, further, (file) => run(functionNode(), [sampler, file], options(subject)));
   const result: Sample = JSON.parse(stdout);
   if (result.status !== undefined && result.status >= 300) {
     throw new Error(`${subject.name} answered ${result.status}; the bench measures what succeeds.`);
@@ -45,9 +64,7 @@ export async function sample(subject: Subject, warm = 0, more: readonly unknown[
 /** Instructions of one process as cachegrind counts them, in millions. */
 export async function instructions(subject: Subject): Promise<number> {
   const tool = ["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", functionNode(), sampler];
-  const { stderr } = await inFolder(subject, { warm: 0, more: [] }, (file) =>
-    run("valgrind", [...tool, file], options(subject)),
-  );
+  const { stderr } = await inFolder(subject, {}, (file) => run("valgrind", [...tool, file], options(subject)));
   const refs = /I\s+refs:\s+([\d,]+)/.exec(stderr)?.[1];
   if (refs === undefined) throw new Error(`valgrind counted nothing: ${stderr.slice(-500)}`);
   return Number(refs.replaceAll(",", "")) / 1_000_000;
@@ -67,7 +84,7 @@ function options({ environment }: Subject) {
 
 async function inFolder<T>(
   subject: Subject,
-  { warm, more }: { readonly warm: number; readonly more: readonly unknown[] },
+  { warm = 0, more = [], shown = false }: Further,
   work: (file: string) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "bench-"));
@@ -76,7 +93,7 @@ async function inFolder<T>(
     const event = await subject.event();
     await writeFile(
       file,
-      JSON.stringify({ module: subject.module, events: event === undefined ? [] : [event, ...more], warm }),
+      JSON.stringify({ module: subject.module, events: event === undefined ? [] : [event, ...more], warm, shown }),
     );
     return await work(file);
   } finally {

@@ -1,6 +1,7 @@
 /**
  * One sample of the bench, in a process of its own: loads a bundle, gives it its events one after the other, and prints
- * what that took of the processor. Reads `{module, events, warm}` from the file that the first argument names.
+ * what that took of the processor. Reads `{module, events, warm, shown}` from the file that the first argument names;
+ * `shown` prints the first answer as well.
  */
 import { readFileSync, writeSync } from "node:fs";
 
@@ -8,7 +9,7 @@ import { readFileSync, writeSync } from "node:fs";
 // aws-lambda-nodejs-runtime-interface-client), so no function pays for it, the empty one included.
 process.getBuiltinModule("node:http");
 
-const { module, events, warm } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const { module, events, warm, shown } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const context = {
   functionName: "bench",
   awsRequestId: "bench",
@@ -45,7 +46,8 @@ const { user, system } = process.cpuUsage();
 const total_ms = (user + system) / 1000;
 const rss_mb = process.resourceUsage().maxRSS / 1024;
 process.stdout.write = log;
-writeSync(1, JSON.stringify({ import_ms, first_ms, total_ms, warm_us, rss_mb, status: answer?.statusCode }));
+const figures = { import_ms, first_ms, total_ms, warm_us, rss_mb, status: answer?.statusCode };
+writeSync(1, JSON.stringify(shown ? { ...figures, answer } : figures));
 process.exit(0);
 
 /**

@@ -1,21 +1,17 @@
 import { setTimeout } from "node:timers/promises";
-import { type Delivery, draftDelivery } from "../../shared/domain/delivery.ts";
-import { samples } from "../../shared/openapi/published-kinds.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
-import { clients, deliveries, deliveryId, eventId, events, type PublishedEvent } from "../../shared/table/entities.ts";
-import { packPayload } from "../../shared/table/event-payload.ts";
-import { itemOf } from "../../shared/table/write.ts";
+import { clients } from "../../shared/table/entities.ts";
 import { bridge, opening } from "../support/builders/bridge.ts";
 import { brokerage, clientRequest } from "../support/builders/brokerage.ts";
 import { putMarket } from "../support/builders/trading-data.ts";
 import { startApi, type TestApi } from "../support/emulator/api.ts";
-import { putRaw } from "../support/emulator/deliveries.ts";
 import { functionEnvironment } from "../support/emulator/emulator.ts";
 import { newCaller, proxyEvent, type RequestParts, type TestCaller } from "../support/emulator/request.ts";
 import { type TableCall, unitsOf } from "../support/emulator/watched-endpoint.ts";
 import { startTokenService } from "../support/stack/token-service.ts";
+import { exhaustedDelivery, publishedEvent } from "./delivery-work.ts";
 import { auditWork, platformWork } from "./platform-work.ts";
 import { sandboxWork } from "./sandbox-work.ts";
 
@@ -348,34 +344,6 @@ async function tradingBridge(api: TestApi) {
   return { as, source: await platform.newSource({ authoritative: "platform" }), item: opening(login, "D-1", "P-1") };
 }
 
-/** An event as the publisher stores it. */
-async function publishedEvent(api: TestApi, tenant_id: string): Promise<PublishedEvent> {
-  const created_at = new Date().toISOString();
-  const id = eventId(Date.now(), newId("evt"), 1);
-  const payload = { ...samples["client.created"], id };
-  const event = {
-    ...{ id, tenant_id, sequence: 1, type: "client.created", resource_id: "cli_01JD0000000000000000000001" },
-    ...{ account_id: null, client_id: null, created_at, published_at: created_at },
-    expires_at: Math.floor(Date.now() / 1000) + 86_400,
-  } as PublishedEvent;
-  const stored = { ...event, payload: packPayload(event, JSON.stringify(payload)) };
-  await putRaw(api, itemOf(events, stored));
-  return stored;
-}
-
-/** A delivery that has been tried to the end, each time another one. */
-async function exhaustedDelivery(api: TestApi, endpoint_id: string, event: PublishedEvent): Promise<Delivery> {
-  const redelivery = Date.now() - Math.floor(Math.random() * 1e9);
-  const endpoint = { id: endpoint_id, tenant_id: event.tenant_id, epoch: 0 };
-  const id = deliveryId(event.id, endpoint_id, redelivery);
-  const again = { redelivery, redelivery_of: null };
-  const draft = draftDelivery(id, endpoint, event, event.created_at, (seconds) => seconds * 1000, again);
-  const ended = { status: "exhausted", attempt: 6, next_attempt_at: null, wake_at: null } as const;
-  const delivery: Delivery = { ...draft, ...ended, completed_at: event.created_at };
-  await putRaw(api, itemOf(deliveries, delivery));
-  return delivery;
-}
-
 /** A name that no resource has yet, so that it changes something. */
 function newName(): string {
   return `Ana${Array.from({ length: 12 }, () => String.fromCharCode(97 + Math.floor(Math.random() * 26))).join("")}`;
@@ -396,5 +364,6 @@ function authorizerEvent(file: string, token: string): unknown {
     type: "REQUEST",
     methodArn: "arn:aws:execute-api:eu-west-1:000000000000:test/v2/GET/clients",
     multiValueHeaders: { Authorization: [`Bearer ${token}`] },
+    requestContext: { requestId: newId("req"), identity: { sourceIp: "198.51.100.7" } },
   };
 }

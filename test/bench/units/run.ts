@@ -18,10 +18,10 @@ import { startLogEndpoint } from "../../support/emulator/log-endpoint.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 import { type TableCall, unitsOf } from "../../support/emulator/watched-endpoint.ts";
 import { backgroundFiles, compile } from "../../support/model/stage.ts";
-import { processorTimes } from "../processor-times.ts";
-import { chainOf, heldMs, publishedTimes } from "../published-times.ts";
 import { startWorkload, type Workload } from "../workload.ts";
 import { eventWork, tickWork } from "./event-cost.ts";
+import { processorTimes } from "./processor-times.ts";
+import { chainOf, heldMs, publishedTimes } from "./published-times.ts";
 import { putManySymbols, tradingCosts } from "./trading-cost.ts";
 
 const help = `Counts what requests, events, prices and sweeps ask of other services, for the prices of npm run cost.

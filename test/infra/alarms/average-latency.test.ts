@@ -3,7 +3,7 @@ import { slowRoutes } from "../../../infra/latency.ts";
 import { functionName } from "../../../infra/stages.ts";
 import { mix } from "../../../infra/tools/cost/mix.ts";
 import { routes } from "../../../shared/routes/index.ts";
-import { chainOf } from "../../bench/published-times.ts";
+import { chainOf } from "../../bench/units/published-times.ts";
 import { at, list, ofType, only } from "../assembly.ts";
 import { synthesized } from "../stack-cases.ts";
 

@@ -1,5 +1,5 @@
-import { gatewayMs, invokeMs } from "../../infra/latency.ts";
-import { timings } from "../support/model/timings.ts";
+import { gatewayMs, invokeMs } from "../../../infra/latency.ts";
+import { timings } from "../../support/model/timings.ts";
 
 /**
  * Milliseconds of what a request waits for, as AWS or others published them. The one place of these times; those that
