@@ -1,6 +1,6 @@
 import { read } from "../../shared/http/operations.ts";
 import { reportUsage as row } from "../../shared/routes/reports.ts";
-import { usageTable } from "../../shared/usage/csv.ts";
+import { asksForTable, usageTable } from "../../shared/usage/csv.ts";
 import { reportUsage } from "../../shared/usage/report.ts";
 
 /** `GET /usage` */
@@ -10,5 +10,5 @@ export const handler = await read(
     const { from = "", to = "", actor_id, route_group } = query;
     return reportUsage(tenant_id, { from, to, actor_id, route_group });
   },
-  usageTable,
+  { isAsked: asksForTable, show: usageTable },
 );

@@ -25,21 +25,27 @@ import { warmedUp } from "./warm-up.ts";
 
 /**
  * An endpoint that reads one resource: `work` returns its representation, or undefined if it does not exist (404).
- * `tableOf` answers with it as a table where the query asks for the format `csv`.
+ * Where a request asks for it, `table` answers with the same as a table.
  */
 export function read<R extends ShippedRoute, T extends object>(
   row: R,
   work: (request: Request<R>) => Promise<T | undefined>,
-  tableOf?: (found: T) => Answer,
+  table?: TableReply<T>,
 ): Promise<Handler> {
   const order = replyOrder(row.reply);
   const handler = endpoint(row, [admitCaller, countRate], async (exchange) => {
     const found = await work(requestOf<R>(exchange, loaderFor(exchange), order));
     if (found === undefined) throw refused(notFound().refusal);
-    if (tableOf !== undefined && exchange.query["format"] === "csv") return tableOf(found);
+    if (table?.isAsked(exchange)) return table.show(found);
     return notModified(exchange.event, resourceReplyOf(row, order, found));
   });
   return warmedUp(row, handler);
+}
+
+/** A second form of an answer. */
+export interface TableReply<T> {
+  readonly isAsked: (exchange: Exchange) => boolean;
+  readonly show: (found: T) => Answer;
 }
 
 /** What the handler of {@link readCounts} receives: who asks, when, and all that was counted for them in the minute. */

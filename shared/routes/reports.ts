@@ -33,7 +33,8 @@ export const reportUsage = route({
     "database, the time of functions and the cost at list prices, and events with their deliveries. It is counted " +
     "every hour; an hour is complete two hours after its end. Requests without a token are of no brokerage, and what " +
     "events cost behind a request is not part of its cost. It covers up to 31 days with up to 5,000 rows together. " +
-    "As CSV (RFC 4180), it has a line for each row of requests and each row of events.",
+    "As CSV (RFC 4180), with `Accept: text/csv` or `format=csv`, it has a line for each row of requests and each row " +
+    "of events.",
   file: "usage/report",
   scope: "reports:read",
   grants: ["query"],

@@ -103,7 +103,7 @@ export interface Route {
   /** How the body travels, `json` if undefined. A merge patch (RFC 7396) is also accepted as application/json. */
   readonly media?: "json" | "merge_patch" | "form_or_json";
   readonly reply: $ZodType;
-  /** The reply can be had as a table as well: its query has `format`. */
+  /** The reply can be had as a table as well, by `Accept` or by `format` in its query. */
   readonly table?: true;
   readonly status: 200 | 201 | 202;
   /** Example of the body, sent by the tests and shown in the OpenAPI document. */

@@ -10,7 +10,10 @@ export const UsageQuery = z.strictObject({
   from: described(CalendarDate, "First day (UTC)."),
   to: described(CalendarDate, "Last day (UTC), at most 31 days with the first."),
   actor_id: described(z.optional(Actor), "Identifier of an application, an operator or a part of the service."),
-  format: described(z.optional(z.enum(["json", "csv"])), "Form of the answer, `json` by default."),
+  format: described(
+    z.optional(z.enum(["json", "csv"])),
+    "Form of the answer. Without it, `Accept` decides: `text/csv` where it is preferred, else JSON.",
+  ),
   route_group: described(z.optional(Group), "First segment of a path: `clients`. Events are of no route group."),
 });
 

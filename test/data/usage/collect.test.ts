@@ -182,6 +182,12 @@ describe("the report", () => {
       "",
     ]);
     expect((await report(caller, `${query}&format=xml`)).body.errors[0].parameter).toBe("format");
+    const accepting = (Accept: string) => api.call(caller, "GET", `/usage?${query}`, { headers: { Accept } });
+    expect((await accepting("text/csv")).text).toBe(text);
+    // As on every route, a caller that accepts neither form gets JSON (RFC 9110 12.5.1 allows it).
+    for (const accept of ["application/json", "image/png"]) {
+      expect((await accepting(accept)).headers["Content-Type"]).toBe("application/json");
+    }
   });
 
   it.each([

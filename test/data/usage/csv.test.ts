@@ -1,0 +1,34 @@
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import { expect, it } from "vitest";
+import { asksForTable } from "../../../shared/usage/csv.ts";
+
+const asks = (accept: string | readonly string[] | undefined, query: Record<string, string> = {}) => {
+  const multiValueHeaders = accept === undefined ? {} : { accept: [accept].flat() };
+  return asksForTable({ query, event: { multiValueHeaders } as unknown as APIGatewayProxyEvent });
+};
+
+it.each<[string | readonly string[] | undefined, boolean]>([
+  [undefined, false],
+  ["*/*", false],
+  ["application/json", false],
+  ["text/csv", true],
+  ["Text/CSV; charset=utf-8", true],
+  ["text/*", true],
+  ["text/csv, */*;q=0.1", true],
+  ["text/csv, */*", false],
+  ["text/csv;q=0.5, application/json", false],
+  ["application/json;q=0.5, text/csv; q=0.8", true],
+  ["text/csv;q=0", false],
+  ["text/csv;q=0, text/*", false],
+  ["text/csv;q=many", false],
+  ["text/html", false],
+  ["", false],
+  [["application/json;q=0.1", "text/csv"], true],
+])("an Accept of %j asks for a table: %s", (accept, expected) => {
+  expect(asks(accept)).toBe(expected);
+});
+
+it("lets the query decide where it says something", () => {
+  expect(asks("text/csv", { format: "json" })).toBe(false);
+  expect(asks("application/json", { format: "csv" })).toBe(true);
+});
