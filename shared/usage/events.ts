@@ -1,4 +1,5 @@
 import { type CountedEvent, countEvents, type DayEvents } from "../domain/usage/event-count.ts";
+import { eventsTo } from "../domain/usage/usage-day.ts";
 import { limits } from "../limits.ts";
 import { log } from "../runtime/log.ts";
 import { everyBrokerage } from "../table/brokerages.ts";
@@ -84,9 +85,10 @@ function moveCursor(tenant: string, from: number, to: number): TransactItem {
   });
 }
 
-function addEvents(tenant_id: string, { day, actor_id, events, deliveries }: DayEvents): TransactItem {
+function addEvents(tenant_id: string, { day, actor_id, events, deliveries, by_endpoints }: DayEvents): TransactItem {
+  const counts = [...by_endpoints].map(([endpoints, count]) => [eventsTo(endpoints), count]);
   return changeMember(usageDays.keyOf({ tenant_id, day, actor_id }), {
     set: { ...typeTag(usageDays.et), tenant_id, day, actor_id, expires_at: expiryOf(day) },
-    add: { events, deliveries },
+    add: { events, deliveries, ...Object.fromEntries(counts) },
   });
 }

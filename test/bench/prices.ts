@@ -1,5 +1,5 @@
 import { traffic as stated } from "../../infra/tools/cost/traffic.ts";
-import type { BackgroundWork } from "../../infra/tools/cost/units.ts";
+import type { BackgroundWork } from "../../shared/domain/usage/event-cost.ts";
 import { pricesOf, pricesReadOn } from "../../shared/domain/usage/prices.ts";
 
 /** The prices that the reports of the bench are stated in, from the one list. */

@@ -10,6 +10,7 @@ import { comparedText, monthText } from "../../infra/tools/cost/report.ts";
 import type { CostedStage } from "../../infra/tools/cost/template.ts";
 import { measuredUnits } from "../../infra/tools/cost/units.ts";
 import { eventAmounts, requestAmounts } from "../../infra/tools/cost/work.ts";
+import { eventDollars } from "../../shared/domain/usage/event-cost.ts";
 import { priceList, pricesOf, pricesReadOn, regions } from "../../shared/domain/usage/prices.ts";
 import { routes } from "../../shared/routes/index.ts";
 
@@ -59,6 +60,15 @@ describe("the units", () => {
     expect(dollars).toEqual([...dollars].sort((one, other) => one - other));
     const [, , two = 0, three = 0, five = 0] = dollars;
     expect(three).toBeCloseTo(two + (five - two) / 3, 9);
+  });
+});
+
+describe("an event in GET /usage", () => {
+  it.each([0, 1, 2, 5, 20])("to %i endpoints costs what the command says without logs and traces", (endpoints) => {
+    const amounts = eventAmounts(costed, units, endpoints);
+    const shown = only(amounts, (name) => !/^(?:logs|traces)_/.test(name));
+    const prices = pricesOf("eu-west-1");
+    expect(eventDollars(endpoints, prices) * 1_000_000).toBeCloseTo(dollarsOf(shown, prices), 6);
   });
 });
 

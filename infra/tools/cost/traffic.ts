@@ -1,3 +1,5 @@
+import { eventTraffic } from "../../../shared/domain/usage/event-cost.ts";
+
 /**
  * What a request, a run or a delivery leaves behind that is not counted anywhere, stated here once. Bytes of the logs
  * are those of the function's line and of the gateway's access log; Lambda's own lines, some 300 bytes of a request
@@ -8,8 +10,7 @@ export const traffic = {
   /** What the line of a request says for `GET /usage` (ADR 0064), in addition. */
   usage_bytes: 140,
   answer_bytes: 2500,
-  /** A webhook with its headers. */
-  delivery_bytes: 1500,
+  ...eventTraffic,
   /** AWS X-Ray's default: one request a second and 5 % of the others. */
   traced_share: 0.05,
   /** Requests that no running environment could take, and what a new one bills until it answers. */
@@ -17,8 +18,6 @@ export const traffic = {
   cold_start_ms: 250,
   /** Requests whose token the gateway has not kept from the minute before. */
   authorizer_miss_share: 0.02,
-  /** A message is sent, received and deleted: alone at worst, ten in a call at best. */
-  calls_per_message: 3,
   /** Memory at which a function has one whole processor (AWS docs: Lambda function memory). */
   whole_processor_mb: 1769,
   /**

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { type BackgroundWork, type EventUnits, eventUnits } from "../../../shared/domain/usage/event-cost.ts";
 
 /** What one request of a route asks of other services. */
 export interface RequestUnits {
@@ -11,17 +12,6 @@ export interface RequestUnits {
   readonly waiting_ms: number;
   /** Processor time of its function, ms of a whole processor; null where the bench has not measured it. */
   readonly processor_ms: number | null;
-}
-
-/** What is done behind a request, by functions that no caller waits for. */
-export interface BackgroundWork {
-  readonly write_units: number;
-  readonly read_units: number;
-  /** Messages of standard queues, and of FIFO queues. */
-  readonly messages: number;
-  readonly fifo_messages: number;
-  readonly invocations: number;
-  readonly gigabyte_seconds: number;
 }
 
 /** A commit of trading, or an item of a batch, on DynamoDB: the request that makes it has its other costs. */
@@ -47,8 +37,8 @@ export interface MeasuredUnits {
   readonly routes: Readonly<Record<string, RequestUnits>>;
   /** A miss of the gateway's cache of tokens: what the authorizer reads. */
   readonly authorizer: SweepUnits;
-  /** What an event causes after the commit that caused it, by the number of endpoints that it goes to. */
-  readonly events: Readonly<Record<string, BackgroundWork>>;
+  /** In a file of their own, which `GET /usage` reads too. */
+  readonly events: EventUnits;
   readonly tick: {
     /** Prices of the request that was counted. */
     readonly prices_per_request: number;
@@ -63,5 +53,5 @@ export interface MeasuredUnits {
 
 /** The committed count. */
 export function measuredUnits(): MeasuredUnits {
-  return JSON.parse(readFileSync(new URL("units.json", import.meta.url), "utf8"));
+  return { ...JSON.parse(readFileSync(new URL("units.json", import.meta.url), "utf8")), events: eventUnits };
 }

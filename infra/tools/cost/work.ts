@@ -1,8 +1,9 @@
+import { type BackgroundWork, workOfEvent } from "../../../shared/domain/usage/event-cost.ts";
 import type { Route } from "../../../shared/routes/route.ts";
 import { type Amounts, sumOf, times } from "./amounts.ts";
 import type { CostedStage } from "./template.ts";
 import { traffic } from "./traffic.ts";
-import type { BackgroundWork, MeasuredUnits, RequestUnits, SweepUnits, TradingUnits } from "./units.ts";
+import type { MeasuredUnits, RequestUnits, SweepUnits, TradingUnits } from "./units.ts";
 
 const million = 1_000_000;
 /** Gigabytes of a million times so many bytes; gigabytes are decimal, as the bills of AWS have them. */
@@ -79,15 +80,10 @@ function backgroundAmounts(stage: CostedStage, work: BackgroundWork): Amounts {
   };
 }
 
-/** A million events that go to so many endpoints, after the commits that caused them. Between counts it is a line. */
+/** A million events that go to so many endpoints, after the commits that caused them. */
 export function eventAmounts(stage: CostedStage, { events }: MeasuredUnits, endpoints: number): Amounts {
-  const counted = Object.keys(events).map(Number);
-  const below = Math.max(...counted.slice(0, -1).filter((count) => count <= endpoints));
-  const above = Math.min(...counted.filter((count) => count > below));
-  const share = (endpoints - below) / (above - below);
-  const at = (count: number) => backgroundAmounts(stage, events[count] as BackgroundWork);
   const sent = { transfer_per_gigabyte: endpoints * gigabytes(traffic.delivery_bytes) };
-  return sumOf([times(at(below), 1 - share), times(at(above), share), sent]);
+  return sumOf([backgroundAmounts(stage, workOfEvent(events, endpoints)), sent]);
 }
 
 /** A million deliveries more, where an event already goes to one endpoint. */

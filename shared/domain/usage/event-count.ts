@@ -15,6 +15,8 @@ export interface DayEvents {
   readonly actor_id: string;
   readonly events: number;
   readonly deliveries: number;
+  /** The events by the number of endpoints that they went to: what one costs does not grow evenly with them. */
+  readonly by_endpoints: ReadonlyMap<number, number>;
 }
 
 /**
@@ -36,6 +38,7 @@ export function countEvents(
       ...{ day, actor_id },
       events: (known?.events ?? 0) + 1,
       deliveries: (known?.deliveries ?? 0) + deliveries,
+      by_endpoints: new Map(known?.by_endpoints).set(deliveries, (known?.by_endpoints.get(deliveries) ?? 0) + 1),
     });
     last = sequence;
   }

@@ -16,10 +16,26 @@ export type UsageDay = {
   readonly deliveries?: number;
   /** Epoch seconds. */
   readonly expires_at: number;
-} & { readonly [hour in HourName]?: UsageHour };
+} & { readonly [hour in HourName]?: UsageHour } & { readonly [count in EventsTo]?: number };
 
 /** Name of the attribute of an hour of the day: `h07`. */
 export type HourName = `h${string}`;
+
+/** Name of the attribute that counts the events that went to so many endpoints. */
+export type EventsTo = `events_to_${number}`;
+
+/** Such a name. */
+export function eventsTo(endpoints: number): EventsTo {
+  return `events_to_${endpoints}`;
+}
+
+/** Events by the number of endpoints that they went to. */
+export function eventsByEndpoints(day: UsageDay): readonly (readonly [endpoints: number, events: number])[] {
+  return Object.entries(day).flatMap(([name, value]) => {
+    const endpoints = /^events_to_(\d+)$/.exec(name)?.[1];
+    return endpoints === undefined ? [] : [[Number(endpoints), Number(value)] as const];
+  });
+}
 
 /** The day of a moment and the name of its hour; the moment in epoch milliseconds. */
 export function hourOf(moment_ms: number): { readonly day: string; readonly hour: HourName } {

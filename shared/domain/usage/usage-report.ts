@@ -1,7 +1,8 @@
 import type { UsageBody } from "../../schema/reports/usage.ts";
+import { eventDollars } from "./event-cost.ts";
 import { type Prices, pricesOf, pricesReadOn, type Region, regions } from "./prices.ts";
 import { addUsage, noUsage, type RequestUsage } from "./request-count.ts";
-import type { UsageDay, UsageHour } from "./usage-day.ts";
+import { eventsByEndpoints, type UsageDay, type UsageHour } from "./usage-day.ts";
 
 /** What a report is of. */
 export interface UsageScope {
@@ -48,20 +49,23 @@ export function usageReport(scope: UsageScope, days: readonly UsageDay[], region
   const prices = pricesOf(region);
   const wanted = days.filter((each) => actor_id === undefined || each.actor_id === actor_id);
   const rows = wanted.flatMap(rowsOf).filter((row) => route_group === undefined || row.route_group === route_group);
-  const events = wanted
-    .filter((each) => (each.events ?? 0) > 0)
-    .map((each) => ({ day: each.day, actor_id: each.actor_id, ...eventsOf(each) }));
+  const published = wanted.filter(({ events = 0 }) => events > 0).map((each) => eventsOf(each, prices));
   const all = rows.reduce((sum, { usage }) => addUsage(sum, usage), noUsage);
+  // What each kind of usage costs; together they are the cost of everything that is shown.
+  const costs = [dollarsOf(all, prices), sumOf(published, ({ dollars }) => dollars)] as const;
+  const [requests_cost_usd, events_cost_usd] = [usd(costs[0]), usd(costs[1])];
   const total = {
     ...shown(all, prices),
-    events: events.reduce((sum, each) => sum + each.events, 0),
-    deliveries: events.reduce((sum, each) => sum + each.deliveries, 0),
+    events: sumOf(published, ({ events }) => events),
+    deliveries: sumOf(published, ({ deliveries }) => deliveries),
+    ...{ requests_cost_usd, events_cost_usd, cost_usd: usd(sumOf(costs, (dollars) => dollars)) },
   };
   const given = Object.entries({ from, to, actor_id, route_group }).filter(([, value]) => value !== undefined);
   const query = given.map(([name, value]) => `${name}=${value}`).join("&");
   return {
     object: "usage",
-    ...{ from, to, total, events },
+    ...{ from, to, total },
+    events: published.map(({ dollars, ...row }) => ({ ...row, cost_usd: usd(dollars) })),
     prices: { region, read_on: pricesReadOn },
     data: rows.map(({ usage, ...row }) => ({ ...row, ...shown(usage, prices) })),
     _links: { self: { href: `/v2/usage?${query}` } },
@@ -82,12 +86,27 @@ function rowsOf(stored: UsageDay): Row[] {
   return sorted.map(([route_group, usage]) => ({ day, actor_id, route_group, usage }));
 }
 
-function eventsOf({ events = 0, deliveries = 0 }: UsageDay) {
-  return { events, deliveries };
+/** Events of an actor on a day, with what they cost in US dollars. */
+function eventsOf(stored: UsageDay, prices: Prices) {
+  const { day, actor_id, events = 0, deliveries = 0 } = stored;
+  const known = eventsByEndpoints(stored);
+  const priced = sumOf(known, ([endpoints, count]) => count * eventDollars(endpoints, prices));
+  // Days from before events were counted by their endpoints: the others have the average number of them.
+  const others = events - sumOf(known, ([, count]) => count);
+  const sent = deliveries - sumOf(known, ([endpoints, count]) => endpoints * count);
+  const dollars = priced + (others > 0 ? others * eventDollars(sent / others, prices) : 0);
+  return { day, actor_id, events, deliveries, dollars };
+}
+
+function sumOf<T>(all: readonly T[], amount: (each: T) => number): number {
+  return all.reduce((sum, each) => sum + amount(each), 0);
+}
+
+function usd(dollars: number): string {
+  return dollars.toFixed(9);
 }
 
 function shown(usage: RequestUsage, prices: Prices) {
   const { requests, writes, read_units, write_units, function_ms } = usage;
-  const cost_usd = dollarsOf(usage, prices).toFixed(9);
-  return { requests, writes, read_units, write_units, function_ms, cost_usd };
+  return { requests, writes, read_units, write_units, function_ms, cost_usd: usd(dollarsOf(usage, prices)) };
 }

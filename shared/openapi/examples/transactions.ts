@@ -88,9 +88,10 @@ const work = {
   read_units: 1300.5,
   write_units: 4600,
   function_ms: 21_600,
-  cost_usd: "0.008137598",
 };
 const sent = { events: 410, deliveries: 820 };
+const workCost = "0.008137598";
+const sentCost = "0.011286619";
 
 /** Examples of the replies about transactions, by component. */
 export const transactionsReplies: Readonly<Record<string, unknown>> = {
@@ -140,9 +141,15 @@ export const transactionsReplies: Readonly<Record<string, unknown>> = {
     from: "2026-11-21",
     to: "2026-11-21",
     prices: { region: "us-east-1", read_on: "2026-11-23" },
-    total: { ...work, ...sent },
-    data: [{ ...worker, route_group: "transactions", ...work }],
-    events: [{ ...worker, ...sent }],
+    total: {
+      ...work,
+      ...sent,
+      requests_cost_usd: workCost,
+      events_cost_usd: sentCost,
+      cost_usd: "0.019424217",
+    },
+    data: [{ ...worker, route_group: "transactions", ...work, cost_usd: workCost }],
+    events: [{ ...worker, ...sent, cost_usd: sentCost }],
     _links: links({ self: "/usage?from=2026-11-21&to=2026-11-21" }),
   },
   TransferQuote: {

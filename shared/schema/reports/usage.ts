@@ -34,7 +34,14 @@ const requestMembers = {
 const eventMembers = {
   events: count("events that were published"),
   deliveries: count("endpoints that these events went to, added up; retries and replays do not count"),
+  cost_usd: described(
+    z.string(),
+    "What the database, the functions, the queues and the transfer cost at list prices for such events, by the units " +
+      "that were measured for an event with as many endpoints, in US dollars.",
+  ),
 };
+
+const costOf = (what: string) => described(z.string(), `Cost of ${what}, in US dollars.`);
 
 const day = described(CalendarDate, "Day (UTC).");
 const actor_id = described(z.string(), "Identifier of the application, the operator or the part of the service.");
@@ -51,7 +58,15 @@ export const Usage = z.object({
     }),
     "The price list that `cost_usd` is calculated with.",
   ),
-  total: described(z.object({ ...requestMembers, ...eventMembers }), "Sums over everything that is shown."),
+  total: described(
+    z.object({
+      ...{ ...requestMembers, ...eventMembers },
+      requests_cost_usd: costOf("the requests"),
+      events_cost_usd: costOf("the events and their deliveries"),
+      cost_usd: costOf("everything that is shown"),
+    }),
+    "Sums over everything that is shown.",
+  ),
   data: described(
     z.array(z.object({ day, actor_id, route_group: described(z.string(), "Route group."), ...requestMembers })),
     "Requests by day, caller and route group, in this order.",

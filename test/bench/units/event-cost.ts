@@ -1,5 +1,5 @@
 import { memoryOf } from "../../../infra/function-memory.ts";
-import type { BackgroundWork } from "../../../infra/tools/cost/units.ts";
+import type { BackgroundWork } from "../../../shared/domain/usage/event-cost.ts";
 import { type Program, Stage } from "../../support/model/stage.ts";
 import { EventWatch } from "../../support/model/watch.ts";
 import { commitAtRate, scaleTenant } from "../scale/publishing.ts";

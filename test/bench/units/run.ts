@@ -30,7 +30,8 @@ npm run bench:units -- [options]
   --only <text>    routes and scheduled functions whose id holds this text; all else keeps its count
   --help           this text
 
-Writes infra/tools/cost/units.json. Processor times are those of test/bench/LATENCY.md.`;
+Writes infra/tools/cost/units.json and shared/domain/usage/event-units.json. Processor times are those of
+test/bench/LATENCY.md.`;
 
 const isRead = ({ operation }: TableCall) => /^(?:BatchGetItem|Query|GetItem)$/.test(operation);
 
@@ -45,13 +46,16 @@ async function main(): Promise<void> {
   const workload = await startWorkload();
   try {
     const units = values.only === undefined ? await allUnits(workload) : await someUnits(workload, values.only);
-    await writeFile(
-      new URL("../../../infra/tools/cost/units.json", import.meta.url),
-      `${JSON.stringify(units, null, 2)}\n`,
-    );
+    const { events, ...others } = units;
+    await writeJson("infra/tools/cost/units.json", others);
+    await writeJson("shared/domain/usage/event-units.json", events);
   } finally {
     await workload.stop();
   }
+}
+
+function writeJson(path: string, content: object): Promise<void> {
+  return writeFile(new URL(`../../../${path}`, import.meta.url), `${JSON.stringify(content, null, 2)}\n`);
 }
 
 async function allUnits(workload: Workload): Promise<MeasuredUnits> {

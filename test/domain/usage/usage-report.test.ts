@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { eventDollars } from "../../../shared/domain/usage/event-cost.ts";
 import { countEvents } from "../../../shared/domain/usage/event-count.ts";
 import { pricesOf } from "../../../shared/domain/usage/prices.ts";
 import { noUsage } from "../../../shared/domain/usage/request-count.ts";
@@ -32,7 +33,7 @@ describe("a report", () => {
       ["2026-11-22", "opr_1", "accounts", 5],
     ]);
     expect(data[1]).toMatchObject({ writes: 1, read_units: 1.5, write_units: 3, function_ms: 8 });
-    expect(events).toEqual([
+    expect(events).toMatchObject([
       { day: "2026-11-21", actor_id: "app_1", events: 3, deliveries: 6 },
       { day: "2026-11-21", actor_id: "market_watch", events: 1, deliveries: 0 },
     ]);
@@ -49,9 +50,22 @@ describe("a report", () => {
   });
 
   it("costs what its rows cost, in their sum", () => {
-    const { data, total } = usageReport(scope, days, "eu-west-1");
-    const sum = data.reduce((all, { cost_usd }) => all + Number(cost_usd), 0);
-    expect(Math.abs(sum - Number(total.cost_usd))).toBeLessThan(1e-8);
+    const { data, events, total } = usageReport(scope, days, "eu-west-1");
+    const sumOf = (rows: readonly { cost_usd: string }[]) =>
+      rows.reduce((all, { cost_usd }) => all + Number(cost_usd), 0);
+    expect(Math.abs(sumOf(data) - Number(total.requests_cost_usd))).toBeLessThan(1e-8);
+    expect(Math.abs(sumOf(events) - Number(total.events_cost_usd))).toBeLessThan(1e-8);
+    expect(Math.abs(sumOf([...data, ...events]) - Number(total.cost_usd))).toBeLessThan(1e-8);
+  });
+
+  it("prices events by the endpoints that each of them went to, and those without that count by their average", () => {
+    const prices = pricesOf("us-east-1");
+    const of = (more: object) => usageReport(scope, [stored("2026-11-21", "app_1", more)], "us-east-1");
+    const priced = of({ events: 5, deliveries: 46, events_to_2: 3, events_to_20: 2 }).total.events_cost_usd;
+    expect(priced).toBe((3 * eventDollars(2, prices) + 2 * eventDollars(20, prices)).toFixed(9));
+    const mixed = of({ events: 7, deliveries: 46 + 6, events_to_2: 3, events_to_20: 2 }).total.events_cost_usd;
+    expect(mixed).toBe((Number(priced) + 2 * eventDollars(3, prices)).toFixed(9));
+    expect(of({ events: 0 }).total).toMatchObject({ events_cost_usd: "0.000000000", cost_usd: "0.000000000" });
   });
 });
 
@@ -64,6 +78,21 @@ describe("dollars", () => {
     };
     // 3.50 + 0.20 + 10,000 s × 0.5 GB × 0.0000133334 + 0.125 + 0.625
     expect(dollarsOf(usage, pricesOf("us-east-1"))).toBeCloseTo(4.516667, 6);
+  });
+
+  it("of an event are those of its work, by hand from the public prices", () => {
+    // 31.18 write and 12.125 read units, 1.634 runs of 0.158359 GB-seconds together, the calls of the queues, 3 KB.
+    const database = 31.18 * 0.625 + 12.125 * 0.125;
+    const functions = 1.633929 * 0.2 + 0.158359 * 13.3334;
+    const queues = 2 * 3 * 0.5 + 0.544643 * 3 * 0.5;
+    const byHand = database + functions + queues + 2 * 1.5 * 0.09;
+    expect(Math.abs((eventDollars(2, pricesOf("us-east-1")) * 1_000_000) / byHand - 1)).toBeLessThan(0.01);
+  });
+
+  it("of an event lie on a line between two counts, and on that of the last two beyond them", () => {
+    const of = (endpoints: number) => eventDollars(endpoints, pricesOf("us-east-1"));
+    expect(of(3)).toBeCloseTo(of(2) + (of(5) - of(2)) / 3, 12);
+    expect(of(35)).toBeCloseTo(2 * of(20) - of(5), 12);
   });
 
   it("are of the region itself where the list has it, or of its first", () => {
@@ -85,15 +114,16 @@ describe("events", () => {
 
   it("are counted by day and actor, with the endpoints that they went to", () => {
     const events = [
-      ...[event(1, "2026-11-21", "app_1"), event(2, "2026-11-21", "opr_1", 0), event(3, "2026-11-21", "app_1")],
-      event(4, "2026-11-22", "app_1"),
+      ...[event(1, "2026-11-21", "app_1"), event(2, "2026-11-21", "opr_1", 0), event(3, "2026-11-21", "app_1", 3)],
+      ...[event(4, "2026-11-22", "app_1"), event(5, "2026-11-22", "app_1")],
     ];
+    const to = (...counts: [endpoints: number, events: number][]) => new Map(counts);
     expect(countEvents(events, 90)).toEqual({
-      last: 4,
+      last: 5,
       days: [
-        { day: "2026-11-21", actor_id: "app_1", events: 2, deliveries: 4 },
-        { day: "2026-11-21", actor_id: "opr_1", events: 1, deliveries: 0 },
-        { day: "2026-11-22", actor_id: "app_1", events: 1, deliveries: 2 },
+        { day: "2026-11-21", actor_id: "app_1", events: 2, deliveries: 5, by_endpoints: to([2, 1], [3, 1]) },
+        { day: "2026-11-21", actor_id: "opr_1", events: 1, deliveries: 0, by_endpoints: to([0, 1]) },
+        { day: "2026-11-22", actor_id: "app_1", events: 2, deliveries: 4, by_endpoints: to([2, 2]) },
       ],
     });
   });

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AwsCall } from "../../../infra/local/cloud.ts";
+import { eventDollars } from "../../../shared/domain/usage/event-cost.ts";
+import { pricesOf } from "../../../shared/domain/usage/prices.ts";
+import { pricedRegion } from "../../../shared/domain/usage/usage-report.ts";
 import type { UsageBody } from "../../../shared/schema/reports/usage.ts";
 import { apiClient, type Credentials, fundedAccount, getToken } from "../../support/stack/api-client.ts";
 import { startReceiver } from "../../support/stack/receiver.ts";
@@ -126,7 +129,15 @@ describe("usage", () => {
     expect(counted.total).toMatchObject({ requests: 18, writes: 7, ...reported });
     expect(counted.total.events).toBe(published.length);
     expect(counted.total.deliveries).toBeGreaterThan(0);
-    expect(Number(counted.total.cost_usd)).toBeGreaterThan((18 * 3.7) / 1_000_000);
+    expect(Number(counted.total.requests_cost_usd)).toBeGreaterThan((18 * 3.7) / 1_000_000);
+    // There is one endpoint: an event went to it or to none.
+    const { events, deliveries } = counted.total;
+    const prices = pricesOf(pricedRegion(counted.prices.region));
+    const sent = deliveries * eventDollars(1, prices) + (events - deliveries) * eventDollars(0, prices);
+    const priced = Number(counted.total.events_cost_usd);
+    expect(Math.abs(priced - sent)).toBeLessThan(1e-8);
+    const whole = Number(counted.total.requests_cost_usd) + priced;
+    expect(Math.abs(Number(counted.total.cost_usd) - whole)).toBeLessThan(1e-8);
     await receiver.stop();
   });
 });

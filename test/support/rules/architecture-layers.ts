@@ -107,6 +107,7 @@ const layers: readonly Layer[] = [
       "shared/limits.ts",
       "shared/calendar.ts",
       "shared/domain/audit/",
+      "shared/domain/usage/event-cost.ts",
       "shared/domain/usage/prices.ts",
       "shared/runtime/digest.ts",
     ],

@@ -8,6 +8,8 @@ export interface Filter {
   readonly name: string;
   readonly label: string;
   readonly values?: readonly string[];
+  /** The word for no choice, where that is not any value. */
+  readonly none?: string;
   /** The words of the values where the value itself is the word. */
   readonly verbatim?: boolean;
   readonly wide?: boolean;
@@ -44,14 +46,14 @@ interface ChipProps {
 }
 
 function Chip({ filter, value, onChange }: ChipProps) {
-  const { label, values, verbatim = false } = filter;
+  const { label, values, none = "any", verbatim = false } = filter;
   if (values === undefined) return <TextChip filter={filter} value={value} onChange={onChange} />;
   return (
     <span className="chip">
       <label className="with-icon">
         {label.toLowerCase()}
         <select value={value ?? ""} onChange={({ target }) => onChange(target.value || undefined)}>
-          <option value="">any</option>
+          <option value="">{none}</option>
           {value !== undefined && !values.includes(value) && <option value={value}>{value}</option>}
           {values.map((one) => (
             <option key={one} value={one}>

@@ -27,7 +27,7 @@ interface Total {
 
 const dayMs = 86_400_000;
 const longest = 31;
-const filters = [{ name: "days", label: "Days", values: ["1", "7"], verbatim: true }] as const;
+const filters = [{ name: "days", label: "Days", values: ["1", "7"], none: String(longest), verbatim: true }] as const;
 
 /** What applications and operators used, by day, caller and route group. */
 export function UsagePage() {
@@ -66,9 +66,11 @@ function Report({ usage }: { readonly usage: Usage }) {
       <Facts
         facts={[
           ["Requests", grouped(String(total.requests))],
-          ["Cost of requests", dollars(total.cost_usd)],
           ["Events", grouped(String(total.events))],
           ["Deliveries", grouped(String(total.deliveries))],
+          ["Cost", dollars(total.cost_usd)],
+          ["of requests", dollars(total.requests_cost_usd)],
+          ["of events and deliveries", dollars(total.events_cost_usd)],
           ["Prices", `${prices.region}, ${prices.read_on}`],
         ]}
       />
@@ -114,6 +116,7 @@ const eventColumns: readonly Column<Usage["events"][number]>[] = [
   { head: "Caller", small: "name", cell: ({ actor_id }) => <Caller id={actor_id} /> },
   { head: "Events", width: 120, right: true, small: "amount", cell: ({ events }) => grouped(String(events)) },
   { head: "Deliveries", width: 120, right: true, cell: ({ deliveries }) => grouped(String(deliveries)) },
+  { head: "Cost", width: 130, right: true, wide: true, cell: ({ cost_usd }) => dollars(cost_usd) },
 ];
 
 function Caller({ id }: { readonly id: string }) {
