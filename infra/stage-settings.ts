@@ -173,12 +173,17 @@ function concurrencyOf(config: StageConfig, { concurrency = {}, stream_shards }:
   };
 }
 
-/** Invocations that a stage reserves, each of them for one function; Lambda keeps 100 of an account unreserved. */
-export function reservedConcurrency({ deliveries, publishing, evaluations }: StageConfig): number {
-  const { firstConcurrency, unprovenConcurrency, retryConcurrency } = deliveries;
-  const delivering = firstConcurrency + unprovenConcurrency + 3 * retryConcurrency;
-  const { concurrency, fanOutConcurrency, refusalConcurrency } = publishing;
-  return delivering + concurrency + fanOutConcurrency + refusalConcurrency + evaluations.concurrency;
+/** Invocations that a stage reserves for each of these functions, by the id of the function. */
+export function reservedConcurrency(config: StageConfig): Readonly<Record<string, number>> {
+  const { firstConcurrency, unprovenConcurrency, retryConcurrency } = config.deliveries;
+  const { concurrency, fanOutConcurrency, refusalConcurrency } = config.publishing;
+  return {
+    deliver: firstConcurrency + unprovenConcurrency + 3 * retryConcurrency,
+    publish: concurrency,
+    "fan-out": fanOutConcurrency,
+    "record-refusals": refusalConcurrency,
+    evaluate: config.evaluations.concurrency,
+  };
 }
 
 /** What a deployment with this configuration lacks, as sentences. */

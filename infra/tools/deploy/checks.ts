@@ -107,23 +107,44 @@ export function mustHaveSender({ Resources = {} }: Partial<Template>): void {
 }
 
 /**
- * Asserts that the account has the Lambda concurrency that a stage reserves.
- * @param reserved invocations that the stage reserves
- * @param isFirst whether the stage reserves none yet
+ * Asserts that the account has the Lambda concurrency that a stage reserves, in addition to what other stages and
+ * services have reserved. An update may give one function more before it gives another one less, so of what a function
+ * has and what it gets the larger number counts.
+ * @param reserved invocations that the stage reserves, by the name of the function
  * @throws UsageError that says what to request when it has less
  */
-export async function mustHaveConcurrency(aws: Aws, reserved: number, isFirst: boolean): Promise<void> {
+export async function mustHaveConcurrency(aws: Aws, reserved: Readonly<Record<string, number>>): Promise<void> {
   const settings = (await aws.get("lambda", "/2016-08-19/account-settings")) as {
     readonly AccountLimit: { readonly ConcurrentExecutions: number; readonly UnreservedConcurrentExecutions: number };
   };
   const { ConcurrentExecutions: all, UnreservedConcurrentExecutions: free } = settings.AccountLimit;
-  const needed = isFirst ? reserved + unreservedConcurrency + (all - free) : reserved + unreservedConcurrency;
+  let others = all - free;
+  let own = 0;
+  for (const [name, next] of Object.entries(reserved)) {
+    const present = await concurrencyOf(aws, name);
+    others -= present;
+    own += Math.max(present, next);
+  }
+  const needed = own + others + unreservedConcurrency;
   if (all >= needed) return;
   const code = "aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384";
   throw new UsageError(
-    `The account may run ${all} functions at the same time in ${aws.region}, and needs ${needed}. Request more, ` +
-      `which takes hours or days:\n  ${code} --desired-value 1000`,
+    `The account may run ${all} functions at the same time in ${aws.region}, and needs ${needed}: ${own} for the ` +
+      `stage, ${others} that others have reserved, and ${unreservedConcurrency} that Lambda keeps. Request more, ` +
+      `which takes hours or days:\n  ${code} --desired-value ${Math.max(1000, needed)}`,
   );
+}
+
+/** Invocations that a function has reserved now; none where there is no such function yet. */
+async function concurrencyOf(aws: Aws, name: string): Promise<number> {
+  const found = aws.get("lambda", `/2019-09-30/functions/${name}/concurrency`).catch((error: unknown) => {
+    if (error instanceof AwsError && ["ResourceNotFoundException", "404"].includes(error.code)) return {};
+    throw error;
+  });
+  const { ReservedConcurrentExecutions: reserved = 0 } = (await found) as {
+    readonly ReservedConcurrentExecutions?: number;
+  };
+  return reserved;
 }
 
 /** A warning when the API keys of the region come to an end; undefined when they do not. */

@@ -11,7 +11,7 @@ import {
   settingsWarnings,
   withSettings,
 } from "../../stage-settings.ts";
-import { type StageConfig, serviceName, stageConfig } from "../../stages.ts";
+import { functionName, type StageConfig, serviceName, stageConfig } from "../../stages.ts";
 import { type Aws, connect } from "./aws.ts";
 import {
   accountOf,
@@ -109,7 +109,9 @@ async function checkAccount(aws: Aws, config: StageConfig): Promise<DeployedStac
   await mustBeBootstrapped(aws, account);
   mustOwnCertificates(config, account, aws.region);
   const stack = await describeStack(aws, stackName(config.stage));
-  await mustHaveConcurrency(aws, reservedConcurrency(config), !isCreated(stack));
+  const reserved = Object.entries(reservedConcurrency(config));
+  const named = reserved.map(([id, count]) => [functionName(config.stage, id), count] as const);
+  await mustHaveConcurrency(aws, Object.fromEntries(named));
   const warnings = [...settingsWarnings(config), await keysWarning(aws)].filter((one) => one !== undefined);
   for (const warning of warnings) console.warn(`Warning: ${warning}`);
   return stack;

@@ -11,6 +11,8 @@ import { type CommandProcess, startCommandProcess } from "../../support/command-
 export interface Account {
   identity: readonly [status: number, body: string];
   concurrency: { ConcurrentExecutions: number; UnreservedConcurrentExecutions: number };
+  /** Reservations of the functions that there are, by their names. */
+  reserved: Readonly<Record<string, number>>;
   bootstrap: string | undefined;
   stack: { status: string; template: object } | undefined;
   /** Templates of its nested stacks, by logical id, which is their name as well. */
@@ -73,6 +75,7 @@ function quietAccount(): Account {
   return {
     identity: [200, arn],
     concurrency: { ConcurrentExecutions: 1000, UnreservedConcurrentExecutions: 1000 },
+    reserved: {},
     bootstrap: "21",
     stack: { status: "UPDATE_COMPLETE", template },
     nested: {},
@@ -116,9 +119,11 @@ function answerTo(account: Account, parameters: URLSearchParams): Answer {
   }
 }
 
-/** The answer of a service with the REST protocol; undefined when the path is none of theirs. */
+/** The answer of a service with the REST protocol; undefined when there is nothing at the path. */
 function resourceAt(account: Account, { pathname, searchParams }: URL): object | undefined {
   if (pathname.endsWith("/account-settings")) return { AccountLimit: account.concurrency };
+  const ReservedConcurrentExecutions = account.reserved[/functions\/([^/]+)\/concurrency$/.exec(pathname)?.[1] ?? ""];
+  if (ReservedConcurrentExecutions !== undefined) return { ReservedConcurrentExecutions };
   if (pathname !== "/apikeys") return undefined;
   const from = Number(searchParams.get("position") ?? 0);
   const size = Math.min(500, account.keys - from);
@@ -180,6 +185,10 @@ async function startDeployCommand(): Promise<DeployCommand> {
     const url = new URL(request.url ?? "/", "http://127.0.0.1");
     command.asked.push(parameters.get("Action") ?? url.pathname);
     const resource = resourceAt(command.account, url);
+    if (resource === undefined && url.pathname.startsWith("/2019-09-30/functions/")) {
+      response.writeHead(404, { "x-amzn-errortype": "ResourceNotFoundException" }).end('{"Message":"not found"}');
+      return;
+    }
     const [status, text] = resource ? [200, JSON.stringify(resource)] : answerTo(command.account, parameters);
     response.writeHead(status).end(text);
   });

@@ -85,7 +85,11 @@ describe("npm run deploy -- --dry-run", () => {
     expect(text).toContain("Nothing was deployed");
     expect(text).not.toContain("Warning");
     expect([...new Set(command().asked)].sort()).toEqual([
-      ...["/2016-08-19/account-settings", "/apikeys", "DescribeStacks", "GetCallerIdentity", "GetTemplate"],
+      "/2016-08-19/account-settings",
+      ...["deliver", "evaluate", "fan-out", "publish", "record-refusals"].map(
+        (id) => `/2019-09-30/functions/brokerage-sandbox-${id}/concurrency`,
+      ),
+      ...["/apikeys", "DescribeStacks", "GetCallerIdentity", "GetTemplate"],
     ]);
   });
 
@@ -146,6 +150,11 @@ describe("npm run deploy -- --dry-run", () => {
   const concurrency = (all: number, free: number) => ({
     concurrency: { ConcurrentExecutions: all, UnreservedConcurrentExecutions: free },
   });
+  /** What the sandbox reserves, and how much of it is there. */
+  const sandbox = { deliver: 14, publish: 4, "fan-out": 2, "record-refusals": 2, evaluate: 4 };
+  const reserving = (counts: Partial<typeof sandbox>) => ({
+    reserved: Object.fromEntries(Object.entries(counts).map(([id, n]) => [`brokerage-sandbox-${id}`, n])),
+  });
   const stackIn = (status: string) => ({ stack: { status, template } });
   const situations: readonly (readonly [name: string, situation: Partial<Account>, says: string])[] = [
     ["credentials have expired", { identity: [403, failed] }, "(ExpiredToken): sign in again"],
@@ -154,17 +163,27 @@ describe("npm run deploy -- --dry-run", () => {
     [
       "the account is new and may run ten functions",
       { stack: undefined, ...concurrency(10, 10) },
-      "may run 10 functions at the same time in eu-west-1, and needs 126.",
+      "may run 10 functions at the same time in eu-west-1, and needs 126: 26 for the stage, 0 that",
     ],
     [
       "another stage has reserved what is left",
       { stack: undefined, ...concurrency(240, 120) },
-      "may run 240 functions at the same time in eu-west-1, and needs 246.",
+      "may run 240 functions at the same time in eu-west-1, and needs 246: 26 for the stage, 120 that",
     ],
     [
       "another stage has reserved what is left, and the first creation of this one has failed",
       { ...stackIn("ROLLBACK_COMPLETE"), ...concurrency(240, 120) },
-      "may run 240 functions at the same time in eu-west-1, and needs 246.",
+      "may run 240 functions at the same time in eu-west-1, and needs 246: 26 for the stage, 120 that",
+    ],
+    [
+      "another stage has reserved what an update of this one adds",
+      { ...concurrency(246, 100), ...reserving({ ...sandbox, evaluate: 2 }) },
+      "needs 248: 26 for the stage, 122 that others have reserved, and 100 that Lambda keeps.",
+    ],
+    [
+      "one function gets more before another one gets less",
+      { ...concurrency(248, 100), ...reserving({ ...sandbox, deliver: 10, publish: 8 }) },
+      "needs 252: 30 for the stage, 122 that others",
     ],
     ["an update is under way", stackIn("UPDATE_IN_PROGRESS"), "brokerage-sandbox is UPDATE_IN_PROGRESS: wait"],
     [
@@ -179,6 +198,13 @@ describe("npm run deploy -- --dry-run", () => {
     const { code, text } = await deploy();
     expect([code, text]).toEqual([1, expect.stringContaining(says)]);
     expect(text).not.toContain("    at ");
+  });
+
+  test("deploys next to another stage where both fit the account exactly", async () => {
+    Object.assign(command().account, { ...concurrency(248, 100), ...reserving(sandbox) });
+    expect((await deploy()).code).toBe(0);
+    Object.assign(command().account, { ...concurrency(248, 126), stack: undefined, reserved: {} });
+    expect((await deploy()).code).toBe(0);
   });
 
   test("warns of alarms that reach no person and of API keys that come to an end", async () => {

@@ -14,7 +14,7 @@ import {
   settingsWarnings,
   withSettings,
 } from "../../../infra/stage-settings.ts";
-import { stageConfig } from "../../../infra/stages.ts";
+import { functionName, stageConfig } from "../../../infra/stages.ts";
 import { publishedUrls, tokenClaims } from "../../../shared/hosts.ts";
 import document from "../../../shared/openapi/openapi.json" with { type: "json" };
 import { stages } from "../../../shared/routes/route.ts";
@@ -198,11 +198,15 @@ describe("a stage with settings", () => {
   });
 
   test("reserves as many invocations as its functions have", () => {
-    const reserved = ofType("AWS::Lambda::Function").map(({ properties }) =>
-      Number(properties["ReservedConcurrentExecutions"] ?? 0),
+    const reserved = ofType("AWS::Lambda::Function").flatMap(({ properties }) => {
+      const count = properties["ReservedConcurrentExecutions"];
+      return count === undefined ? [] : [[properties["FunctionName"], count]];
+    });
+    const stated = Object.entries(reservedConcurrency({ ...rest, ...stageConfig("sandbox"), evaluations }));
+    expect(Object.fromEntries(reserved)).toEqual(
+      Object.fromEntries(stated.map(([id, count]) => [functionName("sandbox", id), count])),
     );
-    const sum = reserved.reduce((one, other) => one + other, 0);
-    expect(sum).toBe(reservedConcurrency({ ...rest, ...stageConfig("sandbox"), evaluations }));
-    expect(reservedConcurrency(stageConfig("production"))).toBe(122);
+    const inProduction = Object.values(reservedConcurrency(stageConfig("production")));
+    expect(inProduction.reduce((one, other) => one + other, 0)).toBe(122);
   });
 });
