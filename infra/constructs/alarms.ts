@@ -15,6 +15,7 @@ import { Topic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import type { MetricName } from "../../shared/runtime/log.ts";
 import { averageDurationMs, averageLatencyMs } from "../latency.ts";
 import { apiVersion, functionName, type StageConfig, serviceName } from "../stages.ts";
 import { type AlarmRule, filledSum, fiveMinutes } from "./alarm-rule.ts";
@@ -130,7 +131,7 @@ export class Alarms extends Construct {
     return new Metric({ namespace: "AWS/Lambda", metricName, dimensionsMap, statistic, period: fiveMinutes });
   }
 
-  private ownMetric(metricName: string): Metric {
+  private ownMetric(metricName: MetricName): Metric {
     const dimensionsMap = { stage: this.props.config.stage };
     return new Metric({ namespace: ownNamespace, metricName, dimensionsMap, statistic: "Sum", period: fiveMinutes });
   }

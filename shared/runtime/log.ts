@@ -60,23 +60,27 @@ function plain(_name: string, value: unknown): unknown {
   return value instanceof Error ? { name: value.name, message: value.message, stack: value.stack } : value;
 }
 
+/** What functions count, each with an alarm of its own (`test/infra/alarms/counted-metrics.test.ts`). */
+export const metricNames = [
+  "RateCounterFailedOpen",
+  "RefusalNotReported",
+  "EventPublishFailed",
+  "OutboxParked",
+  "DeliveryMessageFailed",
+  "UnexpectedOperation",
+  "MoneyNeedsAttention",
+  "CommandLate",
+  "CommandUnknown",
+  "DriftOpen",
+  "AccountMovedOn",
+  "ReconciliationDifference",
+] as const;
+
+/** Name of a metric that functions count. */
+export type MetricName = (typeof metricNames)[number];
+
 /** A metric in CloudWatch's embedded metric format: one log line, no call, no library. */
-export function countMetric(
-  name:
-    | "RateCounterFailedOpen"
-    | "RefusalNotReported"
-    | "EventPublishFailed"
-    | "OutboxParked"
-    | "DeliveryMessageFailed"
-    | "UnexpectedOperation"
-    | "MoneyNeedsAttention"
-    | "CommandLate"
-    | "CommandUnknown"
-    | "DriftOpen"
-    | "AccountMovedOn"
-    | "ReconciliationDifference",
-  value = 1,
-): void {
+export function countMetric(name: MetricName, value = 1): void {
   if (silent) return;
   const metric = { Namespace: "Brokerage", Dimensions: [["stage"]], Metrics: [{ Name: name, Unit: "Count" }] };
   const line = {

@@ -4,7 +4,7 @@ import type { Assembly } from "../../../infra/local/template/assembly.ts";
 import { functionName } from "../../../infra/stages.ts";
 import { routes } from "../../../shared/routes/index.ts";
 import type { Stage } from "../../../shared/routes/route.ts";
-import { countMetric } from "../../../shared/runtime/log.ts";
+import { countMetric, type MetricName } from "../../../shared/runtime/log.ts";
 import { indexes } from "../../../shared/table/table-shape.ts";
 import type { Metric } from "./metric-data.ts";
 
@@ -66,7 +66,7 @@ interface EmbeddedMetrics {
 }
 
 /** What a function writes when it counts something, read as CloudWatch reads it. */
-function written(stage: Stage, name: Parameters<typeof countMetric>[0]): string {
+function written(stage: Stage, name: MetricName): string {
   const { write } = process.stdout;
   const { STAGE } = process.env;
   let text = "";
@@ -85,7 +85,7 @@ function written(stage: Stage, name: Parameters<typeof countMetric>[0]): string 
   return text;
 }
 
-function counted(what: string, name: Parameters<typeof countMetric>[0]): Situation {
+function counted(what: string, name: MetricName): Situation {
   const happens = ({ stage }: Place) => {
     const line = JSON.parse(written(stage, name)) as EmbeddedMetrics;
     const [embedded] = line._aws.CloudWatchMetrics;
