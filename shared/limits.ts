@@ -772,6 +772,65 @@ export const limits = {
     events_awaited_ms: 4000,
     events_pause_ms: 50,
   },
+  /** The WebSocket stream. */
+  stream: {
+    /** A ticket opens a connection within this time. */
+    ticket_seconds: 60,
+    /** Connections of one application or operator. */
+    connections_per_holder: 25,
+    /** Connections that one worker serves together. */
+    connections_per_set: 50,
+    /** API Gateway ends every connection after two hours (AWS docs: API Gateway quotas). */
+    connection_seconds: 7200,
+    /** Its item is kept for so much longer, as are the items that list it. */
+    kept_seconds: 3600,
+    /** A connection is told of its end so long before. */
+    expiring_seconds: 60,
+    /** API Gateway ends a connection that was quiet for ten minutes (AWS docs). */
+    heartbeat_seconds: 300,
+    /** Longest name that a client gives a subscription or a message. */
+    max_id_characters: 64,
+    /** Of all subscriptions of a connection together. */
+    channels_per_connection: 20,
+    accounts_per_connection: 200,
+    symbols_per_connection: 100,
+    /** Quotes of a symbol in a second: the most that a client may ask for, and what it gets if it asks for nothing. */
+    max_quotes_per_second: 5,
+    default_quotes_per_second: 1,
+    /** Messages of a client in one clock second; after as many that were refused in it, the connection is ended. */
+    messages_per_second: 10,
+    /** Largest message of a client, in bytes: one frame of API Gateway (AWS docs). */
+    max_message_bytes: 32 * 1024,
+    /** Largest batch, in bytes: one message of API Gateway's price. */
+    batch_bytes: 32 * 1024,
+    /** A connection receives one batch of live messages in this time. */
+    batch_ms: 200,
+    /** An account that prices move is sent once in this time. */
+    account_ms: 5000,
+    /** Accounts of a snapshot of the channel `margin`, and commands of one of the channel `commands`. */
+    snapshot_accounts: 200,
+    snapshot_commands: 100,
+    /** Time of one post. A connection that needs longer is served apart, and is ended when it takes nothing for so long. */
+    post_ms: 1000,
+    stalled_ms: 5000,
+    /** Posts of a stage in a second, shared by all invocations of the worker. */
+    posts_per_second: 3000,
+    /** A worker looks at its set for so long after something happened, and for so long in all before it hands over. */
+    hot_ms: 3000,
+    loop_ms: 8000,
+    /** No message wakes a worker that looks at its set for so much longer. */
+    hot_reserve_ms: 500,
+    /** Cursors are written at least this often: what was sent since then is repeated after a crash. */
+    cursors_written_ms: 2000,
+    /** How long the margin watch remembers which sets follow prices. */
+    flag_remembered_ms: 1000,
+    /** A publisher that began before a flag was there may have published so long after it. */
+    flag_settled_ms: 6000,
+    /** Tries of a change that other connections make at the same time. */
+    change_tries: 10,
+    /** Brokerages that the sweep works on at the same time. */
+    tenants_at_once: 8,
+  },
   compression: {
     /**
      * The gateway compresses an answer from this size on for a caller who asks for it: the description of the API and

@@ -91,6 +91,18 @@ export const env = {
   get refusalQueueUrl(): string {
     return required("REFUSAL_QUEUE_URL");
   },
+  /** Address of the FIFO queue of the stream's worker; only where it is sent to. */
+  get streamQueueUrl(): string {
+    return required("STREAM_QUEUE_URL");
+  },
+  /** Address that messages to connections are posted below, without a slash at its end; only where they are. */
+  get streamEndpoint(): string {
+    return required("STREAM_ENDPOINT");
+  },
+  /** Address that clients connect to: `wss://…`; only where tickets are issued. */
+  get streamUrl(): string {
+    return required("STREAM_URL");
+  },
   /** Bucket of the audit's sealed days; only the function that seals them has it. */
   get auditBucketName(): string {
     return required("AUDIT_BUCKET_NAME");

@@ -12,6 +12,7 @@ export * from "./entities/parking.ts";
 export * from "./entities/refusals.ts";
 export * from "./entities/requests.ts";
 export * from "./entities/sandbox.ts";
+export * from "./entities/stream.ts";
 export * from "./entities/trading.ts";
 export * from "./entities/transactions.ts";
 export * from "./entities/usage.ts";

@@ -45,7 +45,8 @@ export function expressionOf({ set = {}, add = {}, remove = [], when = [] }: Ite
   const values: Record<string, unknown> = {};
   let count = 0;
   const named = (part: string) => {
-    const placeholder = `#${part}`;
+    // The key of a map may hold characters that a placeholder may not, such as the `=` of a connection's identifier.
+    const placeholder = /^\w+$/.test(part) ? `#${part}` : `#_${Buffer.from(part).toString("hex")}`;
     names[placeholder] = part;
     return placeholder;
   };

@@ -49,6 +49,10 @@ const layers: readonly Layer[] = [
   { path: "shared/trading/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
   { path: "shared/feed/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/"] },
   { path: "shared/sandbox/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/"] },
+  {
+    path: "shared/stream/",
+    values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/", "shared/events/"],
+  },
   { path: "shared/usage/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
   // The functions get the committed document; the builder would bring every schema into their bundles.
   { path: "shared/openapi/document.ts", values: [] },
@@ -73,6 +77,7 @@ const layers: readonly Layer[] = [
       "shared/trading/",
       "shared/feed/",
       "shared/sandbox/",
+      "shared/stream/",
       "shared/usage/",
       "shared/routes/",
       "shared/runtime/",

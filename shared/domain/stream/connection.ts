@@ -1,0 +1,97 @@
+import type { Scope } from "../../schema/scope.ts";
+import type { StreamSubscription } from "./subscription.ts";
+
+/** Who holds a ticket or a connection, and what they may receive. */
+export interface StreamPrincipal {
+  readonly holder: {
+    readonly type: "application" | "operator";
+    readonly id: string;
+    readonly name: string;
+    /** Of an application: the operators who made it or were shown its secret. */
+    readonly operator_ids?: readonly string[];
+  };
+  readonly client_id: string;
+  readonly scopes: readonly Scope[];
+}
+
+/** An open connection of the stream. */
+export interface StreamConnection extends StreamPrincipal {
+  /** As API Gateway assigns it: letters, digits, `_`, `-` and `=`. */
+  readonly connection_id: string;
+  readonly tenant_id: string;
+  /** Number of the set that serves it. */
+  readonly set: number;
+  /** RFC 3339. */
+  readonly connected_at: string;
+  /** When it ends, in epoch seconds: API Gateway ends every connection after two hours. */
+  readonly closes_at: number;
+  /** Time to live of the item, in epoch seconds; later than `closes_at`. */
+  readonly expires_at: number;
+  readonly subscriptions: readonly StreamSubscription[];
+  /** Incremented whenever the subscriptions change; a write of them requires the revision that was read. */
+  readonly revision: number;
+  /** The epoch second that messages of the client were last counted in, and how many there were in it. */
+  readonly rate_second: number;
+  readonly rate_count: number;
+  /** Set once the first message of the connection has been sent. */
+  readonly hello_sent?: true;
+  /** Set when a post was not taken in time: then the connection is served apart from its set. */
+  readonly slow?: true;
+}
+
+/** Connections that one worker serves together, `limits.stream.connections_per_set` at most. */
+export interface StreamSet {
+  readonly tenant_id: string;
+  readonly set: number;
+  /** `closes_at` of each member, by its connection id. */
+  readonly members: Readonly<Record<string, number>>;
+  /** Increases at each connect, disconnect, subscribe and unsubscribe, also across deletions of the item. */
+  readonly revision: number;
+  /** Time to live of the item, in epoch seconds; every connect puts it off. */
+  readonly expires_at: number;
+  /** By connection id: the number of the last event that was sent, of all subscriptions or of each by its id. */
+  readonly cursors?: Readonly<Record<string, number | Readonly<Record<string, number>>>>;
+  /** Version of what the worker alone writes. */
+  readonly cursor_version?: number;
+  readonly last_run_at_ms?: number;
+}
+
+/** What the publisher and the margin watch know of one set. */
+export interface StreamSetState {
+  /** Members of the set, at the revision of it below. */
+  readonly connections: number;
+  readonly revision: number;
+  /** Until then, in epoch milliseconds, a worker looks at the set by itself. Absent before the first run. */
+  readonly hot_until_ms?: number;
+  /**
+   * When a subscription that prices move was last stored, in epoch milliseconds; absent if there is none. It may be
+   * removed on the condition that it is what was read before the connections were read.
+   */
+  readonly prices?: number;
+}
+
+/** Which sets of a brokerage have connections. */
+export interface StreamFlag {
+  readonly tenant_id: string;
+  /** A publisher that began before this time, in epoch milliseconds, may have found no flag. */
+  readonly created_at_ms: number;
+  /** Increases with every change of the connections of a set. */
+  readonly revision: number;
+  /** By the number of the set. */
+  readonly sets: Readonly<Record<string, StreamSetState>>;
+}
+
+/** The connections of one application or operator. */
+export interface StreamHolder {
+  readonly tenant_id: string;
+  readonly holder_id: string;
+  /** `closes_at` of each connection, by its id. */
+  readonly connections: Readonly<Record<string, number>>;
+  /** Time to live of the item, in epoch seconds; every connect puts it off. */
+  readonly expires_at: number;
+}
+
+/** A brokerage that has a flag. */
+export interface StreamBrokerage {
+  readonly tenant_id: string;
+}
