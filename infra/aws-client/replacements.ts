@@ -42,6 +42,11 @@ export const replacements: readonly Replacement[] = [
     by: "object-client.ts",
     neededBy: /node_modules\/@aws-sdk\/client-s3\/|infra\/aws-client\/object-client\.ts$/,
   },
+  {
+    replaces: "@aws-sdk/client-apigatewaymanagementapi",
+    by: "connection-client.ts",
+    neededBy: /node_modules\/@aws-sdk\/client-apigatewaymanagementapi\/|infra\/aws-client\/connection-client\.ts$/,
+  },
   { replaces: "@middy/util", by: "parser-error.ts", neededBy: /node_modules\/@middy\/http-json-body-parser\// },
   { replaces: "semver", by: "node-version.cjs", neededBy: /node_modules\/jsonwebtoken\// },
 ];
@@ -117,6 +122,7 @@ export const jsonServices: Readonly<Record<string, object>> = {
 export const writtenFor: Readonly<Record<string, string>> = {
   "@smithy/core": "3.41.0",
   "@aws-sdk/client-api-gateway": "3.1142.0",
+  "@aws-sdk/client-apigatewaymanagementapi": "3.1162.0",
   "@aws-sdk/client-cloudwatch-logs": "3.1162.0",
   "@aws-sdk/client-cognito-identity-provider": "3.1162.0",
   "@aws-sdk/client-dynamodb": "3.1162.0",

@@ -14,6 +14,7 @@ export const clientFiles = /\/\.local\/aws-client\//;
 /** Packages of the SDK that functions import. */
 const packages = [
   "@aws-sdk/client-api-gateway",
+  "@aws-sdk/client-apigatewaymanagementapi",
   "@aws-sdk/client-cloudwatch-logs",
   "@aws-sdk/client-cognito-identity-provider",
   "@aws-sdk/client-dynamodb",

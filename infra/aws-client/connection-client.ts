@@ -1,0 +1,86 @@
+import type { Answer } from "./http-handler.ts";
+import { Command, JsonClient } from "./json-client.ts";
+import type { Data } from "./json-protocol.ts";
+import { encoded } from "./request-signature.ts";
+
+/** What an operation on one connection is given. */
+interface ConnectionInput extends Data {
+  readonly ConnectionId: string;
+  /** What is sent to the client, as it is. */
+  readonly Data?: string | Uint8Array;
+}
+
+/** AWS REST JSON, as far as a connection is sent to or closed: neither has a body to read but that of an error. */
+const protocol = {
+  request({ name }: { readonly name: string }, input: Data) {
+    const { ConnectionId: id, Data: data, ...rest } = input as ConnectionInput;
+    const [unknown] = Object.keys(rest);
+    if (unknown !== undefined) throw new Error(`The member ${unknown} of ${name} is not in this bundle.`);
+    // Without it the address would be that of another resource.
+    if (!id) throw new Error("No value provided for input HTTP label: ConnectionId.");
+    const path = `/@connections/${encoded(id)}`;
+    if (name === "DeleteConnection") return { method: "DELETE", path, query: {}, headers: {} };
+    const headers = { "content-type": "application/octet-stream" };
+    return { method: "POST", path, query: {}, headers, body: data ?? "" };
+  },
+
+  /** @throws the error that API Gateway answered, by the name that it gives it */
+  async read(_operation: unknown, answer: Answer): Promise<Data> {
+    const text = Buffer.concat(await answer.body.toArray()).toString();
+    const { statusCode: httpStatusCode, headers } = answer;
+    const $metadata = { httpStatusCode, requestId: headers["x-amzn-requestid"] };
+    if (httpStatusCode >= 300) throw errorOf(answer, text, $metadata);
+    return { $metadata };
+  },
+};
+
+function errorOf(answer: Answer, text: string, $metadata: Data): Error {
+  const data: Data = text.startsWith("{") ? JSON.parse(text) : {};
+  const message = data["message"] ?? data["Message"] ?? "UnknownError";
+  const error = new Error(String(message));
+  const [name = ""] = String(answer.headers["x-amzn-errortype"] ?? data["__type"] ?? "Unknown").split(":");
+  error.name = name.split("#").at(-1) ?? name;
+  Object.defineProperty(error, "$response", { value: answer });
+  return Object.assign(error, { $fault: answer.statusCode < 500 ? "client" : "server", $metadata });
+}
+
+const service = {
+  id: "ApiGatewayManagementApi",
+  host: "execute-api",
+  query: false,
+  attempts: 3,
+  delay_ms: 50,
+  version: "3.1162.0",
+  errors: [Error, { retryable: [], codes: {} }],
+  protocol,
+} as unknown as ConstructorParameters<typeof JsonClient>[0];
+
+/**
+ * Takes the place of the published client of the connections of a WebSocket API: it sends to a connection and closes
+ * one, with the signatures, retries and errors of the other clients. Left out: what tells of a connection.
+ */
+export class ApiGatewayManagementApiClient extends JsonClient {
+  constructor(settings?: ConstructorParameters<typeof JsonClient>[1]) {
+    super(service, settings);
+  }
+}
+
+abstract class ConnectionCommand extends Command {
+  readonly input: Data;
+  readonly plugins = () => [];
+
+  constructor(input: ConnectionInput) {
+    super();
+    this.input = input;
+  }
+}
+
+/** Sends to a connection. */
+export class PostToConnectionCommand extends ConnectionCommand {
+  readonly operation = { name: "PostToConnection" } as Command["operation"];
+}
+
+/** Closes a connection. */
+export class DeleteConnectionCommand extends ConnectionCommand {
+  readonly operation = { name: "DeleteConnection" } as Command["operation"];
+}

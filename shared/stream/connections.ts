@@ -1,0 +1,55 @@
+import {
+  ApiGatewayManagementApiClient,
+  DeleteConnectionCommand,
+  PostToConnectionCommand,
+} from "@aws-sdk/client-apigatewaymanagementapi";
+import { bounded } from "../runtime/budget.ts";
+import { env } from "../runtime/env.ts";
+import { log } from "../runtime/log.ts";
+
+/** One try of a second: what is not taken by then must not delay the others, and is sent again by the next pass. */
+const handler = {
+  connectionTimeout: 1000,
+  requestTimeout: 1000,
+  throwOnRequestTimeout: true,
+  idleConnectionTimeout: 15_000,
+} as const;
+
+let client: ApiGatewayManagementApiClient | undefined;
+
+/** Made at the first call, since its address is that of the API of this stage. */
+function connections(): ApiGatewayManagementApiClient {
+  client ??= bounded(
+    new ApiGatewayManagementApiClient({ endpoint: env.streamEndpoint, maxAttempts: 1, requestHandler: handler }),
+  );
+  return client;
+}
+
+/** What came of a message: the connection took it, there is no such connection, or it was not taken in time. */
+export type Posted = "sent" | "gone" | "slow";
+
+/** Sends a text to a connection, once and within a second. A message that was not taken may still arrive. */
+export async function postTo(connectionId: string, text: string): Promise<Posted> {
+  try {
+    await connections().send(new PostToConnectionCommand({ ConnectionId: connectionId, Data: text }));
+    return "sent";
+  } catch (error) {
+    const { name, $metadata: { httpStatusCode: status } = {} } = error as Error & {
+      readonly $metadata?: { readonly httpStatusCode?: number };
+    };
+    if (status === 410) return "gone";
+    // What is too large or not allowed would be so again: it is a fault of this service, which an alarm must see.
+    if (status === 403 || status === 413) log.error("A message could not be sent to a connection.", { error: name });
+    return "slow";
+  }
+}
+
+/** Closes a connection; one that is gone, or that cannot be closed now, is none: API Gateway closes it later. */
+export async function closeConnection(connectionId: string): Promise<void> {
+  try {
+    await connections().send(new DeleteConnectionCommand({ ConnectionId: connectionId }));
+  } catch (error) {
+    const status = (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
+    if (status !== 410) log.warn("A connection could not be closed.", { error: (error as Error).name });
+  }
+}
