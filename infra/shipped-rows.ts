@@ -21,6 +21,7 @@ const described = {
   tenantless: true,
   secrets: true,
   pool: true,
+  stream: true,
   queues: true,
   table: true,
   example: true,

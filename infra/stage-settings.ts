@@ -46,6 +46,12 @@ const Settings = z.strictObject(
         "an object with domain and certificate_arn",
       ),
     ),
+    stream: z.optional(
+      z.strictObject(
+        { domain, certificate_arn: certificate("[a-z0-9-]+", "the ARN of a certificate in the region of the stage") },
+        "an object with domain and certificate_arn",
+      ),
+    ),
     dashboard: z.optional(
       z.strictObject(
         { domain, certificate_arn: certificate("us-east-1", "the ARN of a certificate in us-east-1") },
@@ -65,6 +71,7 @@ const Settings = z.strictObject(
           publishing: sourceConcurrency,
           fan_out: sourceConcurrency,
           evaluations: sourceConcurrency,
+          stream: sourceConcurrency,
         },
         "an object with numbers of invocations",
       ),
@@ -130,10 +137,11 @@ export function readSettings(stage: string, folder: string, env: Readonly<NodeJS
 
 /** The configuration of a stage with the settings of an account in the places that they are for. */
 export function withSettings(config: StageConfig, settings: StageSettings): StageConfig {
-  const { api, dashboard, alarm_emails, invitations_from, sign_in_origins, monthly_budget_usd } = settings;
+  const { api, stream, dashboard, alarm_emails, invitations_from, sign_in_origins, monthly_budget_usd } = settings;
   return {
     ...config,
     ...(api !== undefined && withDomain(api)),
+    ...(stream !== undefined && { stream: { domain: stream.domain, certificateArn: stream.certificate_arn } }),
     ...(dashboard !== undefined && {
       dashboard: { domain: dashboard.domain, certificateArn: dashboard.certificate_arn },
     }),
@@ -156,7 +164,7 @@ function withDomain(api: NonNullable<StageSettings["api"]>): Partial<StageConfig
 }
 
 function concurrencyOf(config: StageConfig, { concurrency = {}, stream_shards }: StageSettings): Partial<StageConfig> {
-  const { deliveries, publishing, evaluations } = config;
+  const { deliveries, publishing, evaluations, streaming } = config;
   return {
     deliveries: {
       firstConcurrency: concurrency.first_deliveries ?? deliveries.firstConcurrency,
@@ -170,6 +178,7 @@ function concurrencyOf(config: StageConfig, { concurrency = {}, stream_shards }:
       streamShards: stream_shards ?? publishing.streamShards,
     },
     evaluations: { concurrency: concurrency.evaluations ?? evaluations.concurrency },
+    streaming: { concurrency: concurrency.stream ?? streaming.concurrency },
   };
 }
 
@@ -183,6 +192,7 @@ export function reservedConcurrency(config: StageConfig): Readonly<Record<string
     "fan-out": fanOutConcurrency,
     "record-refusals": refusalConcurrency,
     evaluate: config.evaluations.concurrency,
+    "stream-deliver": config.streaming.concurrency,
   };
 }
 

@@ -71,6 +71,8 @@ export interface StageConfig {
   };
   /** Invocations of the evaluator at the same time, each with up to ten accounts. */
   readonly evaluations: { readonly concurrency: number };
+  /** Invocations of the stream's worker at the same time, each with the sets of up to ten messages. */
+  readonly streaming: { readonly concurrency: number };
   readonly alarms: {
     /** 99th percentile of the gateway's latency. */
     readonly latencyP99Ms: number;
@@ -88,6 +90,11 @@ export interface StageConfig {
   readonly tokenAudience: string;
   /** Own name of the API, with the ARN of its certificate in the same region; without it, one of API Gateway's. */
   readonly api?: { readonly domain: string; readonly certificateArn: string };
+  /**
+   * Own name of the stream, with the ARN of its certificate in the same region: a WebSocket API shares no name with a
+   * REST API. Without it, one of API Gateway's.
+   */
+  readonly stream?: { readonly domain: string; readonly certificateArn: string };
   readonly logLevel: "DEBUG" | "INFO" | "WARN";
   /**
    * Own name of the dashboard, with the ARN of its certificate in us-east-1 (ACM), where CloudFront looks for it;
@@ -134,6 +141,7 @@ const configs: Record<Stage, StageConfig> = {
     deliveries: { firstConcurrency: 6, unprovenConcurrency: 2, retryConcurrency: 2 },
     publishing: { concurrency: 4, fanOutConcurrency: 2, streamShards: 16, refusalConcurrency: 2 },
     evaluations: { concurrency: 4 },
+    streaming: { concurrency: 2 },
     alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
     alarmEmails: [],
     monthlyBudgetUsd: 100,
@@ -158,6 +166,7 @@ const configs: Record<Stage, StageConfig> = {
     deliveries: { firstConcurrency: 35, unprovenConcurrency: 5, retryConcurrency: 10 },
     publishing: { concurrency: 20, fanOutConcurrency: 10, streamShards: 16, refusalConcurrency: 2 },
     evaluations: { concurrency: 20 },
+    streaming: { concurrency: 10 },
     alarms: { latencyP99Ms: 1000, iteratorAgeMs: 60_000 },
     alarmEmails: [],
     monthlyBudgetUsd: 1000,

@@ -509,6 +509,12 @@ export const limits = {
     publishing_visibility_seconds: 7,
     /** So a message of the publisher is a dead letter after 140 s; one that a table is throttled for comes sooner. */
     publishing_max_receives: 20,
+    /**
+     * The queue of the stream hides a message for this time, a little longer than its worker may take, so that a set
+     * of connections whose worker was killed receives again after it. A message only wakes: what a connection has not
+     * received is in the table, and the sweep of each minute wakes every set.
+     */
+    stream_visibility_seconds: 12,
     /** With fewer than five receives a message may go away although only Lambda was too busy (AWS docs, same page). */
     max_receives: 5,
     /** How long a failure waits for a person in a dead-letter queue. */
@@ -521,6 +527,8 @@ export const limits = {
     late_delivery_seconds: 300,
     /** A commit is published within a second; the oldest of a killed publisher's batch after 7 s. */
     late_publishing_seconds: 60,
+    /** A connection receives an event within a second; the set of a killed worker after the time above. */
+    late_stream_seconds: 60,
     /** An account that a price has put below its level must not wait for long. */
     late_evaluation_seconds: 60,
     /** A refusal is recorded within seconds; a flood from many actors waits for its turn. */

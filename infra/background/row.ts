@@ -20,10 +20,15 @@ export interface BackgroundContext {
   readonly streamShards: number;
   /** Invocations of the deliverer at the same time for proven endpoints, see `StageConfig`. */
   readonly deliverers: number;
+  /** Invocations of the stream's worker at the same time, which share the posts of the stage, see `StageConfig`. */
+  readonly streamers: number;
 }
 
-/** Queues with one reader: of outbox items to publish, of events with many deliveries, and of refusals to record. */
-export type EventQueue = "publishing" | "fan_out" | "refusals";
+/**
+ * Queues with one reader: of outbox items to publish, of events with many deliveries, of refusals to record, and of
+ * sets of connections that have something to receive.
+ */
+export type EventQueue = "publishing" | "fan_out" | "refusals" | "stream";
 
 /** The queues that a function can work on: those of the webhook ladder, of accounts to evaluate, and of events. */
 export type WorkName = "deliveries" | "evaluations" | EventQueue;
@@ -58,9 +63,14 @@ export interface ScheduleTrigger {
   readonly description?: string;
 }
 
+/** What the WebSocket API of the stream invokes a function for. */
+export type SocketTrigger = "authorizer" | "connect" | "disconnect" | "message";
+
 interface Triggers {
   /** API Gateway, before each call of an endpoint that needs a token. */
   readonly authorizer: true;
+  /** The WebSocket API: before a connection is opened, when it is, when it has ended, or with a message of a client. */
+  readonly socket: SocketTrigger;
   /** Secrets Manager, when this secret is to be rotated; the function may read and replace it. */
   readonly rotation: SecretName;
   /** Records of a stream; the function may read it. */
@@ -97,6 +107,8 @@ export interface BackgroundRow {
   readonly sendsAccounts?: true;
   /** Queues of events that it sends to. */
   readonly sendsEvents?: readonly EventQueue[];
+  /** Whether it sends to connections of the stream and closes them; the address for that is in its environment. */
+  readonly posts?: true;
   /** Whether it keeps the users of the operators' pool. No function behind a route does. */
   readonly poolUsers?: true;
   /** Whether it destroys the keys of persons. No function behind a route does. */

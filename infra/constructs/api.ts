@@ -80,7 +80,8 @@ export interface ConnectProps {
   readonly authorizer: IFunction;
 }
 
-function invocationUri(handler: IFunction): string {
+/** Where API Gateway invokes a function. */
+export function invocationUri(handler: IFunction): string {
   const target = `lambda:path/2015-03-31/functions/${handler.functionArn}/invocations`;
   return `arn:${Aws.PARTITION}:apigateway:${Aws.REGION}:${target}`;
 }
@@ -101,7 +102,8 @@ export class Api extends Construct {
   /** Address of the API without a slash at the end. */
   readonly baseUrl: string;
   private readonly config: StageConfig;
-  private readonly invoker: Role;
+  /** By which API Gateway invokes the functions of the stage. */
+  readonly invoker: Role;
 
   constructor(scope: Construct, id: string, { config, originSecret }: ApiProps) {
     super(scope, id);

@@ -1,8 +1,9 @@
+import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { ILogGroup } from "aws-cdk-lib/aws-logs";
 import type { IBucket } from "aws-cdk-lib/aws-s3";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import type { BackgroundContext, BackgroundRow, EventQueue, WorkName } from "../background/row.ts";
+import type { BackgroundContext, BackgroundRow, EventQueue, SocketTrigger, WorkName } from "../background/row.ts";
 import type { LateStream } from "../constructs/alarms.ts";
 import { failureQueue } from "../constructs/failure-queue.ts";
 import { readSecretStatements } from "../constructs/grants.ts";
@@ -15,6 +16,7 @@ import { readStream, type StreamSource, streamOf, streamStatements } from "../co
 import type { Tables } from "../constructs/table.ts";
 import type { WebhookLadder } from "../constructs/webhook-ladder.ts";
 import type { WorkQueue } from "../constructs/work-queue.ts";
+import type { StreamApi } from "../constructs/stream-api.ts";
 import type { StageConfig } from "../stages.ts";
 import type { FunctionStacks } from "./functions.ts";
 
@@ -33,6 +35,7 @@ export interface BackgroundFunctionsProps {
     readonly deliveries: WebhookLadder;
     readonly evaluations: MarginQueue;
   } & Readonly<Record<EventQueue, WorkQueue>>;
+  readonly stream: StreamApi;
   readonly functions: FunctionStacks;
 }
 
@@ -82,6 +85,13 @@ export class BackgroundFunctions {
     this.addSchedules(rows);
   }
 
+  /** What the WebSocket API invokes, each with its function. */
+  get sockets(): { readonly trigger: SocketTrigger; readonly handler: IFunction }[] {
+    return this.props.rows.flatMap(({ id, trigger: { socket } }) =>
+      socket === undefined ? [] : [{ trigger: socket, handler: this.get(id).lambda }],
+    );
+  }
+
   /** The function of a row; throws when there is none. */
   get(id: string): ServiceFunction {
     const found = this.made.get(id);
@@ -90,7 +100,7 @@ export class BackgroundFunctions {
   }
 
   private add(row: BackgroundRow, usagePlanId: string): ServiceFunction {
-    const { functions, queues, secrets, pool, tables } = this.props;
+    const { functions, queues, secrets, pool, tables, stream } = this.props;
     const { file, id, description, timeoutSeconds, nestedStack } = row;
     const context = this.context(usagePlanId);
     const work = this.work(row);
@@ -107,6 +117,7 @@ export class BackgroundFunctions {
         ...queues.deliveries.sendStatements(row.queues ?? []),
         ...(row.sendsAccounts ? [queues.evaluations.sendStatement()] : []),
         ...(row.sendsEvents ?? []).map((name) => queues[name].sendStatement()),
+        ...(row.posts ? [stream.postStatement()] : []),
         ...(work === undefined ? [] : [work.receiveStatement()]),
       ],
       environment: {
@@ -115,12 +126,14 @@ export class BackgroundFunctions {
         ...(row.destroysKeys && tables.keyEnvironment),
         ...row.environment?.(context),
         ...queues.deliveries.environment(row.queues ?? []),
+        ...(row.posts && stream.postEnvironment),
         ...(row.sendsAccounts && queues.evaluations.environment),
         ...Object.assign({}, ...(row.sendsEvents ?? []).map((name) => queues[name].environment)),
       },
       ...(work !== undefined && { reservedConcurrency: work.concurrency }),
       ...(nestedStack !== undefined && { nestedStack }),
     });
+    if (row.posts) stream.acknowledgePosts(made);
     this.made.set(id, made);
     return made;
   }
@@ -129,12 +142,13 @@ export class BackgroundFunctions {
     const { config, tables, auditBucket: bucket, requestLogs } = this.props;
     const { main, volatile, keys } = tables;
     const auditBucket = { name: bucket.bucketName, objects: bucket.arnForObjects("*") };
-    const { stage, publishing, deliveries } = config;
+    const { stage, publishing, deliveries, streaming } = config;
     const { streamShards } = publishing;
     const deliverers = deliveries.firstConcurrency;
     const arns = { table: main.tableArn, volatile: volatile.tableArn, keys: keys.tableArn };
     const requestLog = { name: requestLogs.logGroupName, arn: requestLogs.logGroupArn };
-    return { stage, ...arns, auditBucket, requestLog, usagePlanId, streamShards, deliverers };
+    const streamers = streaming.concurrency;
+    return { stage, ...arns, auditBucket, requestLog, usagePlanId, streamShards, deliverers, streamers };
   }
 
   private triggerStatements({ trigger }: BackgroundRow) {

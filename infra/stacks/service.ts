@@ -16,6 +16,7 @@ import { MarginQueue } from "../constructs/margin-queue.ts";
 import { OperatorPool, poolOrigins } from "../constructs/operator-pool.ts";
 import { functionLogs, type ServiceFunction } from "../constructs/service-function.ts";
 import { originSecret, ServiceSecrets } from "../constructs/service-secrets.ts";
+import { StreamApi } from "../constructs/stream-api.ts";
 import { Tables } from "../constructs/table.ts";
 import { WebhookLadder } from "../constructs/webhook-ladder.ts";
 import { WorkQueue } from "../constructs/work-queue.ts";
@@ -48,6 +49,7 @@ export class ServiceStack extends Stack {
   private readonly ladder: WebhookLadder;
   private readonly marginQueue: MarginQueue;
   private readonly eventQueues: Readonly<Record<EventQueue, WorkQueue>>;
+  private readonly stream: StreamApi;
   private readonly functions: FunctionStacks;
   /** What the functions behind routes write: usage is counted from it, which one group makes one reading. */
   private readonly requestLogs: LogGroup;
@@ -64,6 +66,7 @@ export class ServiceStack extends Stack {
     this.secrets = new ServiceSecrets(this, config);
     const origin = originSecret(this, config);
     const api = new Api(this, "Api", { config, originSecret: origin });
+    this.stream = new StreamApi(this, "Stream", { config });
     const dashboard = this.addDashboard(api, origin);
     this.pool = new OperatorPool(this, "Operators", { config, dashboardUrl: dashboard.url });
     this.ladder = new WebhookLadder(this, "Ladder", { config, timeoutSeconds: workTimeout(rows, "deliveries") });
@@ -83,11 +86,13 @@ export class ServiceStack extends Stack {
       secrets: this.secrets,
       pool: this.pool,
       queues: { deliveries: this.ladder, evaluations: this.marginQueue, ...this.eventQueues },
+      stream: this.stream,
       functions: this.functions,
     });
     const authorizer = background.addAuthorizer();
     const plan = api.connect({ routes, handler: (route) => handlerOf(handlers, route), authorizer: authorizer.lambda });
     background.addOthers(plan.usagePlanId);
+    this.stream.connect({ sockets: background.sockets, invoker: api.invoker });
     acknowledgeKeys(background.get("provision"), plan);
     acknowledgeSealing(background.get("seal-audit").role, bucket);
     const settings = { ...this.pool.signInSettings(config), api_url: api.baseUrl };
@@ -102,7 +107,7 @@ export class ServiceStack extends Stack {
 
   private addDashboard({ host }: Api, secret: string): DashboardStack {
     const { config } = this;
-    const connectsTo = poolOrigins(config);
+    const connectsTo = [...poolOrigins(config), this.stream.origin];
     return new DashboardStack(this, "Dashboard", { config, apiHost: host, originSecret: secret, connectsTo });
   }
 
@@ -145,6 +150,7 @@ export class ServiceStack extends Stack {
         ...this.ladder.environment(queues),
         ...refusals[0]?.environment,
         ...(pool && this.pool.tokenEnvironment),
+        ...(route.stream && this.stream.urlEnvironment),
         ...(route.grants.some(isKeyGrant) && this.tables.keyEnvironment),
       },
     });
@@ -173,6 +179,7 @@ export class ServiceStack extends Stack {
 
   private addOutputs(baseUrl: string, usagePlanId: string, provision: ServiceFunction): void {
     new CfnOutput(this, "ApiUrl", { value: baseUrl, description: "Address of the API" });
+    new CfnOutput(this, "StreamUrl", { value: this.stream.url, description: "Address of the stream" });
     new CfnOutput(this, "UsagePlanId", { value: usagePlanId, description: "Usage plan of all applications" });
     new CfnOutput(this, "ProvisionFunctionName", {
       value: provision.lambda.functionName,
@@ -183,8 +190,8 @@ export class ServiceStack extends Stack {
 }
 
 /**
- * The queue of outbox items to publish, in the order of each brokerage, that of events with many deliveries, and that
- * of refusals to record.
+ * The queue of outbox items to publish, in the order of each brokerage, that of events with many deliveries, that of
+ * refusals to record, and that of sets of connections, one worker at a time for each.
  */
 function eventQueues(
   scope: Construct,
@@ -213,7 +220,14 @@ function eventQueues(
     keptDays: limits.queues.refusal_days,
     batch: { messages: limits.audit.refusals_per_batch, windowSeconds: limits.audit.refusals_window_seconds },
   });
-  return { publishing, fan_out, refusals };
+  const stream = new WorkQueue(scope, "StreamSets", {
+    ...{ config, name: "stream", noun: "Sets", fifo: true, variable: "STREAM_QUEUE_URL" },
+    concurrency: config.streaming.concurrency,
+    timeoutSeconds: workTimeout(rows, "stream"),
+    visibilitySeconds: limits.queues.stream_visibility_seconds,
+    lateAfterSeconds: limits.queues.late_stream_seconds,
+  });
+  return { publishing, fan_out, refusals, stream };
 }
 
 /** The ids of keys are made by API Gateway, so a policy can only name the collections that they are in. */

@@ -80,6 +80,8 @@ export interface Route {
   readonly secrets?: readonly SecretName[];
   /** The function verifies tokens of the operators' user pool. It knows the issuer, the client and the key set only. */
   readonly pool?: true;
+  /** The function hands out the address of the stream, which is in its environment. */
+  readonly stream?: true;
   /**
    * The answer shows a secret that cannot be read again. Its record under an Idempotency-Key is encrypted, so the row
    * also lists `service_key` in `secrets` and its handler is a `secretCommand`.
