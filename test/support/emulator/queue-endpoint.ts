@@ -107,6 +107,7 @@ function environmentOf(endpoint: string): Record<string, string> {
     PUBLISH_QUEUE_URL: `${endpoint}/000000000000/publish.fifo`,
     FAN_OUT_QUEUE_URL: `${endpoint}/000000000000/fan-out`,
     REFUSAL_QUEUE_URL: `${endpoint}/000000000000/refusals`,
+    STREAM_QUEUE_URL: `${endpoint}/000000000000/stream.fifo`,
     ROUTER_PAUSE_MS: "0",
     TENANT_SLOTS: "15",
   };
