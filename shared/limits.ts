@@ -784,15 +784,22 @@ export const limits = {
   stream: {
     /** A ticket opens a connection within this time. */
     ticket_seconds: 60,
+    /** Letters and digits of a ticket after its prefix: 256 bits. */
+    ticket_characters: 43,
     /** Connections of one application or operator. */
     connections_per_holder: 25,
     /** Connections that one worker serves together. */
     connections_per_set: 50,
     /** API Gateway ends every connection after two hours (AWS docs: API Gateway quotas). */
     connection_seconds: 7200,
+    /**
+     * A handshake is answered, and a connection is a member of its set, within this time (AWS docs: integration
+     * timeout). API Gateway answers 410 for a connection whose handshake is not answered yet.
+     */
+    joined_within_ms: 30_000,
     /** Its item is kept for so much longer, as are the items that list it. */
     kept_seconds: 3600,
-    /** A connection is told of its end so long before. */
+    /** `expiring` is sent so long before the end of a connection. */
     expiring_seconds: 60,
     /** API Gateway ends a connection that was quiet for ten minutes (AWS docs). */
     heartbeat_seconds: 300,
@@ -818,7 +825,7 @@ export const limits = {
     /** Accounts of a snapshot of the channel `margin`, and commands of one of the channel `commands`. */
     snapshot_accounts: 200,
     snapshot_commands: 100,
-    /** Time of one post. A connection that needs longer is served apart, and is ended when it takes nothing for so long. */
+    /** Time of one post. A connection that needs longer is served apart, and ended when it takes nothing for so long. */
     post_ms: 1000,
     stalled_ms: 5000,
     /** Posts of a stage in a second, shared by all invocations of the worker. */
@@ -836,6 +843,8 @@ export const limits = {
     flag_settled_ms: 6000,
     /** Tries of a change that other connections make at the same time. */
     change_tries: 10,
+    /** A connection that should have ended so long ago is ended by the sweep: its `$disconnect` was lost. */
+    swept_after_seconds: 60,
     /** Brokerages that the sweep works on at the same time. */
     tenants_at_once: 8,
   },

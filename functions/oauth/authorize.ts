@@ -3,7 +3,7 @@ import { userAgentOf } from "../../shared/http/audited.ts";
 import { headerValues } from "../../shared/http/body.ts";
 import { senderOf } from "../../shared/http/sender.ts";
 import { limits } from "../../shared/limits.ts";
-import { authorizeBearer } from "../../shared/oauth/authorize.ts";
+import { authorizeBearer, authorizerAnswer } from "../../shared/oauth/authorize.ts";
 import { withinBudget } from "../../shared/runtime/budget.ts";
 import { env } from "../../shared/runtime/env.ts";
 
@@ -19,21 +19,7 @@ export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<
   );
   // API Gateway answers 401 for exactly this text.
   if (authorized === undefined) throw new Error("Unauthorized");
-  const { tenant_id, actor, role, audit_key, client_id, scopes, allowed_ips, gateway_key } = authorized;
   const stage = event.methodArn.split("/").slice(0, 2).join("/");
-  return {
-    principalId: actor.id,
-    policyDocument: {
-      Version: "2012-10-17",
-      Statement: [{ Action: "execute-api:Invoke", Effect: "Allow", Resource: `${stage}/*` }],
-    },
-    usageIdentifierKey: gateway_key,
-    context: {
-      ...{ tenant_id, client_id, actor_type: actor.type, actor_id: actor.id, actor_name: actor.name },
-      ...(role === undefined ? {} : { role }),
-      ...(actor.operator_ids === undefined ? {} : { operator_ids: actor.operator_ids.join(" ") }),
-      ...(audit_key === undefined ? {} : { audit_key }),
-      ...{ scopes: scopes.join(" "), allowed_ips: allowed_ips.join(" ") },
-    },
-  };
+  const answer = authorizerAnswer(authorized, { effect: "Allow", resource: `${stage}/*` });
+  return { ...answer, usageIdentifierKey: authorized.gateway_key };
 }

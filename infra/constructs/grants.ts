@@ -9,6 +9,8 @@ import {
   personKeyKeys,
   quoteKeys,
   resetKeys,
+  streamDirectoryKeys,
+  streamKeys,
   symbolKeys,
   tenantKeys,
   withinTenants,
@@ -167,6 +169,28 @@ export function quoteStatements(grants: readonly QuoteGrant[], volatileArn: stri
       : onTable("PutQuotes", "PutItem", volatileArn, quoteKeys),
   );
 }
+
+/** Rights on what is kept of the stream, which is in the table of volatile items. */
+export type StreamGrant = "take:tickets" | "read" | "put" | "update" | "delete" | `${"query" | "put" | "delete"}:list`;
+
+/** Statements for the stream: on its tickets, on the connections of brokerages, and on the list of these. */
+export function streamStatements(grants: readonly StreamGrant[], volatileArn: string): PolicyStatement[] {
+  return grants.map((grant) => {
+    const { sid, action, keys } = streamRights[grant];
+    return onTable(sid, action, volatileArn, keys);
+  });
+}
+
+const streamRights: Readonly<Record<StreamGrant, { sid: string; action: string; keys: readonly string[] }>> = {
+  "take:tickets": { sid: "TakeTickets", action: "DeleteItem", keys: globalKeys.stream_tickets },
+  read: { sid: "ReadStream", action: "BatchGetItem", keys: streamKeys },
+  put: { sid: "PutStream", action: "PutItem", keys: streamKeys },
+  update: { sid: "UpdateStream", action: "UpdateItem", keys: streamKeys },
+  delete: { sid: "DeleteStream", action: "DeleteItem", keys: streamKeys },
+  "query:list": { sid: "QueryStreams", action: "Query", keys: streamDirectoryKeys },
+  "put:list": { sid: "PutStreams", action: "PutItem", keys: streamDirectoryKeys },
+  "delete:list": { sid: "DeleteStreams", action: "DeleteItem", keys: streamDirectoryKeys },
+};
 
 /** A right on the keys of persons, which are in a table of their own. */
 type KeyGrant = Extract<Grant, `${string}:keys`>;

@@ -33,6 +33,9 @@ import {
   resets,
   sampleEvents,
   sequences,
+  streamConnections,
+  streamDirectory,
+  streamTickets,
   symbols,
   tenants,
   trades,
@@ -77,7 +80,12 @@ export const globalKeys: Readonly<Record<GlobalPartition, readonly string[]>> = 
   public_keys: publicKeyKeys,
   operator_identities: identityKeys,
   used_tokens: [wholeKind(usedTokens.key("", "").pk)],
+  stream_tickets: [wholeKind(streamTickets.key("").pk)],
 };
+/** Partitions of the connections of brokerages to the stream, in the table of volatile items. */
+export const streamKeys: readonly string[] = [streamConnections.partition(tenant)];
+/** The partition of the brokerages that have connections, in the same table. */
+export const streamDirectoryKeys: readonly string[] = [streamDirectory.partition];
 /** Partitions of tenants by what they hold, where a function needs no others. */
 export const withinTenants = {
   applications: applications.key(tenant, "app_*").pk,
@@ -108,6 +116,13 @@ export const dueOutboxKeys: readonly string[] = due("OUTBOX");
 export const exposureKeys: readonly string[] = [wholeKind(exposures.partition(tenant, "", "up", 0))];
 /** Partitions of symbols whose price met triggers. */
 export const breachKeys: readonly string[] = [wholeKind(breaches.key(tenant, "").pk)];
+/** What subscriptions of the stream name, and the counter that they begin at. */
+export const subscribedKeys: readonly string[] = [
+  accounts.key(tenant, "acc_*").pk,
+  symbols.partition(tenant),
+  feedSources.partition(tenant, "src_*"),
+  sequences.key(tenant).pk,
+];
 /** The partition of the symbols of a tenant. */
 export const symbolKeys: readonly string[] = [symbols.partition(tenant)];
 /** The partition of the prices of a tenant that walk. */

@@ -50,9 +50,21 @@ export function readBody(
       headers: media === "merge_patch" ? { "Accept-Patch": accepted.join(", ") } : {},
     });
   }
-  const bytes = Buffer.from(event.body ?? "", event.isBase64Encoded ? "base64" : "utf8");
-  if (bytes.length > limits.body.max_bytes) {
-    throw new HttpProblem("payload_too_large", `The body must not exceed ${limits.body.max_bytes} bytes.`);
+  return readJson(event, limits.body.max_bytes, halves);
+}
+
+/**
+ * Checks that a body is JSON within a size in bytes and strictly well formed, before it is parsed.
+ * @throws HttpProblem `payload_too_large`, `malformed_json`, `duplicate_key`
+ */
+export function readJson(
+  { body, isBase64Encoded }: { readonly body?: string | null; readonly isBase64Encoded: boolean },
+  max_bytes: number,
+  halves = false,
+): { readonly text: string; readonly numbers: ReadonlyMap<string, string> } {
+  const bytes = Buffer.from(body ?? "", isBase64Encoded ? "base64" : "utf8");
+  if (bytes.length > max_bytes) {
+    throw new HttpProblem("payload_too_large", `The body must not exceed ${max_bytes} bytes.`);
   }
   const text = decodeUtf8(bytes);
   if (text === "") throw new HttpProblem("malformed_json", "The body is empty.");

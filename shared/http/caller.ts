@@ -1,4 +1,3 @@
-import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Actor } from "../domain/decision.ts";
 import type { Role } from "../roles.ts";
 import type { Scope } from "../schema/scope.ts";
@@ -23,7 +22,7 @@ export interface Caller {
  * without its authorizer refuses every request: a mistake in the stacks must not expose data.
  * @throws HttpProblem `unauthenticated`
  */
-export function callerOf(event: APIGatewayProxyEvent): Caller {
+export function callerOf(event: { readonly requestContext: { readonly authorizer?: unknown } }): Caller {
   const context = event.requestContext.authorizer as Record<string, string> | null | undefined;
   const text = (name: string) => context?.[name] ?? "";
   const [type, id] = [text("actor_type"), text("actor_id")];

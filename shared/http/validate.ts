@@ -102,6 +102,8 @@ function explain(issue: $ZodIssue): { code: string; detail: string } {
         : { code: "invalid_type", detail: `must be ${withArticle(issue.expected)}` };
     case "invalid_value":
       return { code: "invalid_value", detail: `must be one of ${issue.values.map(String).join(", ")}` };
+    case "invalid_union":
+      return unmatched(issue);
     case "too_small":
       return { code: "too_small", detail: `must ${sized(issue.origin, "at least", Number(issue.minimum))}` };
     case "too_big":
@@ -113,6 +115,15 @@ function explain(issue: $ZodIssue): { code: string; detail: string } {
     default:
       return { code: "invalid_format", detail: ruleText(issue.message) };
   }
+}
+
+/** What a member that says which of several shapes an object has must be. */
+function unmatched(issue: Extract<$ZodIssue, { code: "invalid_union" }>): { code: string; detail: string } {
+  const { discriminator, input } = issue;
+  if (discriminator === undefined || !("options" in issue)) return { code: "invalid_format", detail: "is not valid" };
+  const given = (input as Readonly<Record<string, unknown>>)[discriminator];
+  if (given === undefined) return { code: "required", detail: "is required" };
+  return { code: "invalid_value", detail: `must be one of ${(issue.options ?? []).map(String).join(", ")}` };
 }
 
 /** The message of a rule of our schemas, which starts with "must"; messages of the library are not shown. */

@@ -1,3 +1,4 @@
+import type { APIGatewayAuthorizerResult } from "aws-lambda";
 import { type Application, applicationActor } from "../domain/application.ts";
 import type { Actor } from "../domain/decision.ts";
 import { type Family, familyLives } from "../domain/family.ts";
@@ -40,6 +41,29 @@ export interface Authorized {
   readonly allowed_ips: readonly string[];
   /** Value of the API key that the gateway counts the holder by. */
   readonly gateway_key: string;
+}
+
+/** What an authorizer answers: whether calls are allowed on a resource, and who makes them. */
+export function authorizerAnswer(
+  authorized: Omit<Authorized, "gateway_key">,
+  { effect, resource }: { readonly effect: "Allow" | "Deny"; readonly resource: string },
+): APIGatewayAuthorizerResult {
+  const { tenant_id, actor, role, audit_key, client_id, scopes, allowed_ips } = authorized;
+  return {
+    principalId: actor.id,
+    policyDocument: {
+      Version: "2012-10-17",
+      Statement: [{ Action: "execute-api:Invoke", Effect: effect, Resource: resource }],
+    },
+    // The gateway passes texts only.
+    context: {
+      ...{ tenant_id, client_id, actor_type: actor.type, actor_id: actor.id, actor_name: actor.name },
+      ...(role === undefined ? {} : { role }),
+      ...(actor.operator_ids === undefined ? {} : { operator_ids: actor.operator_ids.join(" ") }),
+      ...(audit_key === undefined ? {} : { audit_key }),
+      ...{ scopes: scopes.join(" "), allowed_ips: allowed_ips.join(" ") },
+    },
+  };
 }
 
 /**

@@ -3,7 +3,7 @@ import type { RefusedParty } from "../domain/audit/refusals.ts";
 import { type Operator, operatorActor } from "../domain/people/operator.ts";
 import { delayMs, nowIso } from "../runtime/clock.ts";
 import { reportRefusal } from "../runtime/refusals.ts";
-import type { AccessRefusalCode } from "../schema/audit/recorded-refusals.ts";
+import type { AccessRefusalCode, RecordedRefusalCode } from "../schema/audit/recorded-refusals.ts";
 import type { Scope } from "../schema/scope.ts";
 import { refusalOf } from "../table/audit/refused.ts";
 import { originFor } from "../table/audit/sealing.ts";
@@ -78,7 +78,7 @@ export async function reportAccessRefusal(
   party: RefusedParty,
   action: AccessAction,
   { address: ip, user_agent, request_id }: AccessAttempt,
-  code: AccessRefusalCode,
+  code: RecordedRefusalCode,
 ): Promise<void> {
   const call = { action, ip, user_agent, request_id, at: nowIso(), code, resource: null };
   await reportRefusal(refusalOf(party, call));

@@ -32,6 +32,7 @@ import * as reset from "../schema/reset.ts";
 import * as sandbox from "../schema/sandbox.ts";
 import * as service from "../schema/service.ts";
 import * as settings from "../schema/settings.ts";
+import * as streamTicket from "../schema/stream/ticket.ts";
 import * as symbol from "../schema/symbol.ts";
 import * as trade from "../schema/trade.ts";
 import * as transaction from "../schema/transaction.ts";
@@ -69,6 +70,7 @@ const modules: readonly object[] = [
   source,
   summary,
   transfer,
+  streamTicket,
   symbol,
   trade,
   transaction,

@@ -40,6 +40,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Audit: "What applications and operators asked for: entries that are linked by hashes, so that a change is found.",
   Reports: "Sums over the money of the brokerage, and what it used of the service.",
   Webhooks: "Webhook endpoints, and every attempt to deliver an event.",
+  Stream: "Tickets for the WebSocket stream, which sends events, accounts, quotes and commands as they change.",
   Sandbox: "Operations of the sandbox only: control the market and simulate external providers.",
   Service: "The calling application, the policies of the brokerage and the service itself.",
 };
@@ -159,6 +160,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   MarketStatus: "Market status.",
   Me: "The calling application or operator, with its scopes and limits.",
   OpenApiDocument: "An OpenAPI 3.0.3 document.",
+  StreamTicket: "A ticket that opens one connection to the WebSocket stream.",
   RateLimits: "Rate limits of the caller, with what is left of them.",
   RejectionReason: "Reason why a verification was rejected.",
   ReplayEventsRequest: "Range of events to replay.",

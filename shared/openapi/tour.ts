@@ -84,6 +84,11 @@ export const tour: readonly Chapter[] = [
     ],
   },
   {
+    name: "Stream",
+    description: "A ticket for the WebSocket stream; the stream itself is described at `/asyncapi.json`.",
+    steps: [{ row: "create_stream_ticket" }],
+  },
+  {
     name: "Clients",
     description: "People and companies, and their verification.",
     steps: [

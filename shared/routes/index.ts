@@ -15,6 +15,7 @@ import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandbox.ts";
 import { sandboxMarketRoutes } from "./sandbox-market.ts";
 import { serviceRoutes } from "./service.ts";
+import { streamRoutes } from "./stream.ts";
 import { tradingRoutes } from "./trading.ts";
 import { transactionRoutes } from "./transactions.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -35,6 +36,7 @@ export const routes: readonly Route[] = [
   ...auditRoutes,
   ...reportRoutes,
   ...webhookRoutes,
+  ...streamRoutes,
   ...applicationRoutes,
   ...operatorRoutes,
   ...sandboxMarketRoutes,

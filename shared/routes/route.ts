@@ -35,10 +35,10 @@ export type Grant =
 export type SecretName = "signing_key" | "service_key";
 
 /**
- * Partitions that belong to no tenant: applications by client id, public keys, operators by identity, and the id tokens
- * that were exchanged, which are volatile.
+ * Partitions that belong to no tenant: applications by client id, public keys, operators by identity, and, which are
+ * volatile, the id tokens that were exchanged and the tickets of the stream.
  */
-export type GlobalPartition = "client_ids" | "public_keys" | "operator_identities" | "used_tokens";
+export type GlobalPartition = "client_ids" | "public_keys" | "operator_identities" | "used_tokens" | "stream_tickets";
 
 /** Methods of the API. Every other method of a known path answers 405. */
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";

@@ -97,9 +97,14 @@ export function deleteItem(key: Key, when?: readonly Condition[]): Promise<boole
 
 /** Deletes an item; false when there was none. */
 export async function deleteStored(key: Key): Promise<boolean> {
+  return (await takeStored(key)) !== undefined;
+}
+
+/** Deletes an item and returns it: of several callers one gets it. Undefined when there was none. */
+export async function takeStored<T>(key: Key): Promise<T | undefined> {
   const input: DeleteCommandInput = { ...deleteMember(key).Delete, ReturnValues: "ALL_OLD" };
   const { Attributes: deleted } = await table.send(new DeleteCommand(input));
-  return deleted !== undefined;
+  return deleted && readItem<T>(deleted);
 }
 
 async function sendUpdate(update: UpdateCommandInput, onConflict: OnConflict = "fail"): Promise<UpdateCommandOutput> {

@@ -1,7 +1,7 @@
 import { QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { env } from "../runtime/env.ts";
 import type { Key } from "./entities.ts";
-import { table } from "./table.ts";
+import { table, tableOf } from "./table.ts";
 import { type IndexName, type indexes, keyAttributes } from "./table-shape.ts";
 
 /** An item as it is stored, or what an index carries of it. */
@@ -14,6 +14,8 @@ type Index = (typeof indexes)[IndexName];
 export interface PartitionQuery {
   /** Index whose partition it is; the table's own without it. */
   readonly index?: Index | undefined;
+  /** Whether the partition is in the volatile table. */
+  readonly volatile?: boolean;
   /** What sort keys begin with; not together with a bound, since DynamoDB takes one condition. */
   readonly prefix?: string;
   /** Lowest sort key, inclusive. */
@@ -45,7 +47,7 @@ export interface PartitionPage {
  */
 export async function readPage(
   partition: string,
-  { index, prefix, from, to, consistent = true, attributes, descending, page_size }: PartitionQuery,
+  { index, volatile = false, prefix, from, to, consistent = true, attributes, descending, page_size }: PartitionQuery,
   start?: PartitionPosition,
 ): Promise<PartitionPage> {
   const { partition: pk, sort: sk } = index ?? keyAttributes;
@@ -53,7 +55,7 @@ export async function readPage(
   const bound = low === "" && to !== undefined ? ` AND ${sk} <= :high` : low;
   const answer = await table.send(
     new QueryCommand({
-      TableName: env.tableName,
+      TableName: tableOf({ volatile }),
       IndexName: index?.name,
       ConsistentRead: index ? undefined : consistent,
       KeyConditionExpression: `${pk} = :pk${prefix === undefined ? bound : ` AND begins_with(${sk}, :low)`}`,

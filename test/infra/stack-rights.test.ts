@@ -28,6 +28,7 @@ function expectedLines(route: Route): string[] {
   const partitions = {
     ...{ client_ids: "GLOBAL|CLIENTID", public_keys: "GLOBAL|KEYS" },
     ...{ operator_identities: "GLOBAL|OPERATOR|*", used_tokens: "GLOBAL|USED|*" },
+    stream_tickets: "GLOBAL|STREAMTICKET|*",
   };
   const keysOf = (grant: string) => {
     const globals = Object.entries(route.globals ?? {}).flatMap(([name, more]) => (name === grant ? more : []));

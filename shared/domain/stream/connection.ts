@@ -6,9 +6,6 @@ export interface StreamPrincipal {
   readonly holder: {
     readonly type: "application" | "operator";
     readonly id: string;
-    readonly name: string;
-    /** Of an application: the operators who made it or were shown its secret. */
-    readonly operator_ids?: readonly string[];
   };
   readonly client_id: string;
   readonly scopes: readonly Scope[];
@@ -94,4 +91,6 @@ export interface StreamHolder {
 /** A brokerage that has a flag. */
 export interface StreamBrokerage {
   readonly tenant_id: string;
+  /** When a flag was last made, in epoch milliseconds: it is removed only as it was read. */
+  readonly noted_at_ms: number;
 }

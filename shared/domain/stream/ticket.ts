@@ -1,4 +1,3 @@
-import type { Role } from "../../roles.ts";
 import type { StreamPrincipal } from "./connection.ts";
 
 /** A ticket that a browser connects to the stream with: it is good for one connection. Only its hash is stored. */
@@ -6,10 +5,6 @@ export interface StreamTicket extends StreamPrincipal {
   /** SHA-256 of the ticket, in hexadecimal digits. */
   readonly ticket_sha256: string;
   readonly tenant_id: string;
-  /** Role of an operator. */
-  readonly role?: Role;
-  /** Seals what the audit keeps of an operator. */
-  readonly audit_key?: string;
   /** End of its life in epoch seconds; compared on use, because DynamoDB deletes late. */
   readonly expires_at: number;
 }

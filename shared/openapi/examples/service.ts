@@ -6,6 +6,8 @@ function windowOf(name: string, limit: number, used: number, period_seconds = 1)
   return { name, limit, used, remaining: limit - used, period_seconds, resets_at };
 }
 
+const exampleTicket = "stk_t9mXc2QvR7bYw4KpZs6LhNd8Gf3JaTe5UiVo1PqBxMz";
+
 /** Examples of the replies about the service and its tokens, by component. */
 export const serviceReplies: Readonly<Record<string, unknown>> = {
   Health: { status: "ok", environment: "sandbox", time: created_at },
@@ -46,6 +48,12 @@ export const serviceReplies: Readonly<Record<string, unknown>> = {
     gateway: { per_second: 150, burst: 300 },
     token_endpoint: { failures_per_minute: 10 },
     _links: links({ self: "/status/limits" }),
+  },
+  StreamTicket: {
+    object: "stream_ticket",
+    ticket: exampleTicket,
+    expires_at: "2026-11-21T06:31:00.000Z",
+    url: `wss://stream.brokerage.example?ticket=${exampleTicket}`,
   },
   OpenApiDocument: { openapi: "3.0.3", info: { title: "Brokerage API", version: "2.0.0" }, paths: {} },
   Settings: {

@@ -8,4 +8,5 @@ export const secretMembers: ReadonlySet<string> = new Set([
   "access_token",
   "refresh_token",
   "id_token",
+  "ticket",
 ]);

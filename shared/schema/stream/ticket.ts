@@ -3,7 +3,7 @@ import { described } from "../described.ts";
 import { Address, Timestamp } from "../fields.ts";
 
 /** `POST /stream_tickets`: a ticket for one connection. */
-export const StreamTicketReply = z.object({
+export const StreamTicket = z.object({
   object: described(z.literal("stream_ticket"), "Resource type; always this value."),
   ticket: described(z.string(), "The ticket: a secret that opens one connection and cannot be read again."),
   expires_at: described(Timestamp, "End of the ticket, 60 seconds after it was issued."),
@@ -11,4 +11,4 @@ export const StreamTicketReply = z.object({
 });
 
 /** A new ticket on the wire. */
-export type StreamTicketBody = z.infer<typeof StreamTicketReply>;
+export type StreamTicketBody = z.infer<typeof StreamTicket>;

@@ -51,7 +51,10 @@ const layers: readonly Layer[] = [
   { path: "shared/sandbox/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/"] },
   {
     path: "shared/stream/",
-    values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/", "shared/events/"],
+    values: [
+      ...rulesOfTheBusiness,
+      ...["shared/table/", "shared/http/", "shared/oauth/", "shared/trading/", "shared/events/"],
+    ],
   },
   { path: "shared/usage/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
   // The functions get the committed document; the builder would bring every schema into their bundles.

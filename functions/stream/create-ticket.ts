@@ -1,0 +1,12 @@
+import { refuse } from "../../shared/domain/decision.ts";
+import { allowsStream } from "../../shared/domain/stream/handshake.ts";
+import { ingest } from "../../shared/http/operations.ts";
+import { refused } from "../../shared/http/problem.ts";
+import { createStreamTicket } from "../../shared/routes/stream.ts";
+import { issueTicket } from "../../shared/stream/tickets.ts";
+
+/** `POST /stream_tickets`: a lost answer is asked for again, so nothing is stored of it but the hash of the ticket. */
+export const handler = await ingest(createStreamTicket, async ({ caller }) => {
+  if (allowsStream(caller.scopes)) return issueTicket(caller);
+  throw refused(refuse("insufficient_scope", "The token has no scope that a channel of the stream requires.").refusal);
+});

@@ -1,0 +1,12 @@
+import type { APIGatewayProxyResult } from "aws-lambda";
+import { limits } from "../../shared/limits.ts";
+import { withinBudget } from "../../shared/runtime/budget.ts";
+import { env } from "../../shared/runtime/env.ts";
+import { leaveStream } from "../../shared/stream/membership.ts";
+import { placeOf, type SocketEvent } from "../../shared/stream/socket-event.ts";
+
+/** `$disconnect` of the stream. API Gateway may lose it: then the next message to it, or the sweep, has its effect. */
+export async function handler(event: SocketEvent): Promise<APIGatewayProxyResult> {
+  await withinBudget(limits.request.write_budget_ms * env.budgetFactor, () => leaveStream(placeOf(event)));
+  return { statusCode: 200, body: "" };
+}

@@ -1,0 +1,66 @@
+import { streamStatements, tableStatements } from "../constructs/grants.ts";
+import { publicKeyKeys, subscribedKeys, withinTenants } from "../constructs/key-patterns.ts";
+import { type BackgroundRow, everyMinute } from "./row.ts";
+
+/** What opens and ends connections: their items, and the list of brokerages that have some. */
+const membership = ["read", "put", "update", "delete", "put:list"] as const;
+
+/** The functions of the stream that every stage has. */
+export const streamRows: readonly BackgroundRow[] = [
+  /** Verifies the token of a handshake, or uses up its ticket, and reads the holder. */
+  {
+    id: "stream-authorize",
+    file: "stream/authorize",
+    description: "Authorizer of the stream: verifies access tokens and uses up tickets",
+    trigger: { socket: "authorizer" },
+    timeoutSeconds: 10,
+    sendsEvents: ["refusals"],
+    statements: ({ table, volatile }) => {
+      const { applications, families, operators } = withinTenants;
+      return [
+        ...tableStatements(["read"], { tableArn: table, keys: [applications, families, operators, ...publicKeyKeys] }),
+        ...streamStatements(["take:tickets"], volatile),
+      ];
+    },
+  },
+  {
+    id: "stream-connect",
+    file: "stream/connect",
+    description: "Opens connections of the stream",
+    trigger: { socket: "connect" },
+    timeoutSeconds: 10,
+    sendsEvents: ["stream"],
+    statements: ({ volatile }) => streamStatements(membership, volatile),
+  },
+  {
+    id: "stream-disconnect",
+    file: "stream/disconnect",
+    description: "Ends connections of the stream",
+    trigger: { socket: "disconnect" },
+    timeoutSeconds: 10,
+    statements: ({ volatile }) => streamStatements(membership, volatile),
+  },
+  /** Answers clients; of the main table it sees what a subscription names, to say what does not exist. */
+  {
+    id: "stream-message",
+    file: "stream/message",
+    description: "Answers messages of clients of the stream",
+    trigger: { socket: "message" },
+    timeoutSeconds: 10,
+    posts: true,
+    sendsEvents: ["stream"],
+    statements: ({ table, volatile }) => [
+      ...tableStatements(["read"], { tableArn: table, keys: subscribedKeys }),
+      ...streamStatements(membership, volatile),
+    ],
+  },
+  {
+    id: "stream-sweep",
+    file: "stream/sweep",
+    description: "Wakes the sets of connections and repairs what was not finished",
+    trigger: everyMinute,
+    timeoutSeconds: 60,
+    sendsEvents: ["stream"],
+    statements: ({ volatile }) => streamStatements([...membership, "query:list", "delete:list"], volatile),
+  },
+];

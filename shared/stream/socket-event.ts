@@ -1,0 +1,23 @@
+import type { HeaderHolder } from "../http/body.ts";
+import { callerOf } from "../http/caller.ts";
+import type { ConnectionPlace } from "./membership.ts";
+
+/** What API Gateway passes of a handshake, of a message or of the end of a connection. */
+export interface SocketEvent extends Partial<HeaderHolder> {
+  readonly body?: string | null;
+  readonly isBase64Encoded: boolean;
+  readonly requestContext: {
+    readonly connectionId: string;
+    /** What the authorizer said at the handshake; the gateway keeps it as long as the connection. */
+    readonly authorizer?: unknown;
+  };
+}
+
+/**
+ * The connection of an event, in the brokerage of who opened it.
+ * @throws HttpProblem `unauthenticated` when the event has passed no authorizer
+ */
+export function placeOf(event: SocketEvent): ConnectionPlace {
+  const { tenant_id } = callerOf(event);
+  return { tenant_id, connection_id: event.requestContext.connectionId };
+}
