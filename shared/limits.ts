@@ -825,7 +825,7 @@ export const limits = {
     /** Accounts of a snapshot of the channel `margin`, and commands of one of the channel `commands`. */
     snapshot_accounts: 200,
     snapshot_commands: 100,
-    /** Time of one post. A connection that needs longer is served apart, and ended when it takes nothing for so long. */
+    /** Time of one post. A connection that needs longer is served apart, and ended if it takes nothing for so long. */
     post_ms: 1000,
     stalled_ms: 5000,
     /** Posts of a stage in a second, shared by all invocations of the worker. */

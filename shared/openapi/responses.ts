@@ -129,7 +129,8 @@ function notModified(headers: readonly string[]): JsonObject {
 function successOf(row: Route, rows: readonly Route[]): JsonObject {
   const headers = headersOf([
     ...(hasEntityTag(row) ? tagHeaders(row) : []),
-    ...(row.status === 201 ? ["Location"] : []),
+    // A ticket is shown once: it has no address of its own.
+    ...(row.status === 201 && "_links" in membersOf(row.reply) ? ["Location"] : []),
     ...(itemOf(row.reply) === undefined ? [] : ["Link"]),
     ...(isCounted(row) ? rateHeaders : []),
     ...(isRepeatable(row) ? ["Idempotent-Replayed"] : []),

@@ -34,24 +34,23 @@ export async function sweepStreams(hasTime: () => boolean): Promise<SweepResult>
 
 async function sweepBrokerage(brokerage: StreamBrokerage): Promise<number> {
   const { tenant_id } = brokerage;
-  const [flag] = await readAll(streamFlags, [streamFlags.key(tenant_id)]);
-  const sets = await setsOf(tenant_id, flag);
-  const ended = sets.map((set) => endExpired(set));
-  const hasEnded = (await Promise.all(ended)).includes(true);
-  const left = hasEnded ? await setsOf(tenant_id, flag) : sets;
-  if (left.every(({ members }) => Object.keys(members).length === 0)) {
-    await forget(brokerage, flag, left);
+  const before = await stateOf(tenant_id);
+  const ended = await Promise.all(before.sets.map((set) => endExpired(set)));
+  const { flag, sets } = ended.includes(true) ? await stateOf(tenant_id) : before;
+  const numbers = sets.flatMap(({ set, members }) => (Object.keys(members).length === 0 ? [] : [set]));
+  if (numbers.length === 0) {
+    await forget(brokerage, flag, sets);
     return 0;
   }
-  await Promise.all(left.map((set) => repairState(set, flag)));
-  const numbers = left.flatMap(({ set, members }) => (Object.keys(members).length === 0 ? [] : [set]));
+  await Promise.all(sets.map((set) => repairState(set, flag)));
   await sendStreamWakes(numbers.map((set) => ({ tenant_id, set, cause: "sweep" })));
   return numbers.length;
 }
 
-function setsOf(tenant: string, flag: StreamFlag | undefined): Promise<StreamSet[]> {
+async function stateOf(tenant: string): Promise<{ flag: StreamFlag | undefined; sets: StreamSet[] }> {
+  const [flag] = await readAll(streamFlags, [streamFlags.key(tenant)]);
   const keys = Object.keys(flag?.sets ?? {}).map((set) => streamSets.key(tenant, Number(set)));
-  return findAll(streamSets, keys);
+  return { flag, sets: await findAll(streamSets, keys) };
 }
 
 /** Ends the connections of a set that API Gateway has ended by now. */

@@ -1,0 +1,205 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { sha256 } from "../../../shared/runtime/digest.ts";
+import { streamTickets } from "../../../shared/table/entities.ts";
+import { readKeys } from "../../../shared/table/store.ts";
+import { startApi } from "../../support/emulator/api.ts";
+import { asOperator, newCaller, type TestCaller, withScopes } from "../../support/emulator/request.ts";
+import { startStreamGateway } from "../../support/emulator/stream-gateway.ts";
+import { startTokenService } from "../../support/stack/token-service.ts";
+
+const api = await startApi();
+const service = await startTokenService(api);
+const gateway = await startStreamGateway();
+afterAll(async () => {
+  await gateway.stop();
+  await api.stop();
+});
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 7_200_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+
+const own = await service.application({ scopes: ["clients:read", "events:read", "quotes:read"] });
+const [address, elsewhere] = ["198.51.100.7", "203.0.113.9"];
+const bound = await service.application({ allowed_ips: ["198.51.100.0/24"] });
+const scopeless = await service.application({ scopes: ["clients:read"] });
+
+const tokenOf = async (application: typeof own) => (await service.grant(application)).body.access_token as string;
+const bearer = async (application: typeof own) => [`Bearer ${await tokenOf(application)}`];
+const callerFor = ({ id, tenant_id, credentials }: typeof own, ...scopes: readonly string[]): TestCaller => ({
+  ...newCaller({ tenant_id, scopes }),
+  application_id: id,
+  client_id: credentials.client_id,
+});
+async function ticketOf(caller: TestCaller): Promise<string> {
+  const { status, body } = await api.call(caller, "POST", "/stream_tickets", { atMs: Date.now() });
+  expect(status).toBe(201);
+  return body.ticket;
+}
+const ownTicket = () => ticketOf(callerFor(own, "events:read", "quotes:read"));
+
+describe("a handshake", () => {
+  const cases: readonly (readonly [string, number, () => Promise<Parameters<typeof gateway.open>[0]>])[] = [
+    ["without a credential", 401, async () => ({})],
+    ["with something else than a token", 401, async () => ({ authorization: ["Bearer nonsense"] })],
+    ["with credentials of another scheme", 401, async () => ({ authorization: ["Basic YTpi"] })],
+    ["with two tokens", 401, async () => ({ authorization: [...(await bearer(own)), ...(await bearer(own))] })],
+    ["with a token in the URL", 401, async () => ({ query: { access_token: [await tokenOf(own)] } })],
+    ["with a token as ticket", 401, async () => ({ query: { ticket: [await tokenOf(own)] } })],
+    [
+      "with a token in the header and one in the URL",
+      401,
+      async () => {
+        return { authorization: await bearer(own), query: { token: [await tokenOf(own)] } };
+      },
+    ],
+    [
+      "with a token and a ticket",
+      401,
+      async () => ({ authorization: await bearer(own), query: { ticket: [await ownTicket()] } }),
+    ],
+    ["with two tickets", 401, async () => ({ query: { ticket: [await ownTicket(), await ownTicket()] } })],
+    ["with a ticket and another parameter", 401, async () => ({ query: { ticket: [await ownTicket()], v: ["2"] } })],
+    ["with a ticket that was never issued", 401, async () => ({ query: { ticket: [`stk_${"A".repeat(43)}`] } })],
+    ["with an empty ticket", 401, async () => ({ query: { ticket: [""] } })],
+    ["with what is stored of a ticket", 401, async () => ({ query: { ticket: [sha256(await ownTicket())] } })],
+    [
+      "with a token of an application without a scope of the stream",
+      403,
+      async () => ({ authorization: await bearer(scopeless) }),
+    ],
+    [
+      "with a token from a foreign address",
+      403,
+      async () => ({ authorization: await bearer(bound), address: elsewhere }),
+    ],
+    [
+      "with a ticket from a foreign address",
+      403,
+      async () => {
+        return { query: { ticket: [await ticketOf(callerFor(bound, "events:read"))] }, address: elsewhere };
+      },
+    ],
+    ["with a token from an allowed address", 200, async () => ({ authorization: await bearer(bound), address })],
+    [
+      "with a ticket from an allowed address",
+      200,
+      async () => {
+        return { query: { ticket: [await ticketOf(callerFor(bound, "events:read"))] }, address };
+      },
+    ],
+    ["with a token", 200, async () => ({ authorization: await bearer(own), address: elsewhere })],
+    [
+      "with a ticket, from an address other than that of its request",
+      200,
+      async () => {
+        return { query: { ticket: [await ownTicket()] }, address: elsewhere };
+      },
+    ],
+  ];
+
+  it.each(cases)("%s is answered %i", async (_name, status, partsOf) => {
+    expect((await gateway.open(await partsOf())).status).toBe(status);
+  });
+
+  it("is answered with our subprotocol if it asks for it, and with none otherwise", async () => {
+    const answered = async (...protocols: string[]) =>
+      (await gateway.open({ authorization: await bearer(own), protocols })).headers;
+    expect(await answered("brokerage.v2+json")).toEqual({ "Sec-WebSocket-Protocol": "brokerage.v2+json" });
+    expect(await answered("other, brokerage.v2+json")).toEqual({ "Sec-WebSocket-Protocol": "brokerage.v2+json" });
+    expect(await answered("brokerage.v2+json.x")).toEqual({});
+    expect(await answered()).toEqual({});
+  });
+
+  it("of a revoked application is answered 401, by token and by a ticket from before, and reported", async () => {
+    const lost = await service.application();
+    const authorization = await bearer(lost);
+    const ticket = await ticketOf(callerFor(lost, "events:read"));
+    expect((await api.call(lost.admin, "DELETE", `/applications/${lost.id}`)).status).toBeLessThan(300);
+    api.queues.takeMessages();
+    expect((await gateway.open({ authorization })).status).toBe(401);
+    expect((await gateway.open({ query: { ticket: [ticket] } })).status).toBe(401);
+    const reported = api.queues.takeFrom("refusals").map(({ body }) => [body["action"], body["code"]]);
+    expect(reported).toEqual([
+      ["authenticate", "application_revoked"],
+      ["authenticate", "application_revoked"],
+    ]);
+  });
+
+  it("that is not allowed is reported for the audit", async () => {
+    api.queues.takeMessages();
+    await gateway.open({ authorization: await bearer(scopeless) });
+    await gateway.open({ authorization: await bearer(bound), address: elsewhere });
+    const reported = api.queues.takeFrom("refusals").map(({ body }) => [body["tenant_id"], body["code"]]);
+    expect(reported).toEqual([
+      [scopeless.tenant_id, "insufficient_scope"],
+      [bound.tenant_id, "address_not_allowed"],
+    ]);
+  });
+
+  it("with a table that does not answer is refused without a word of why", async () => {
+    const authorization = await bearer(own);
+    api.watched.interfere = () => ({ status: 500, body: { __type: "InternalServerError" } });
+    const { status } = await gateway.open({ authorization });
+    api.watched.interfere = () => undefined;
+    expect(status).toBe(500);
+  });
+});
+
+describe("a ticket", () => {
+  it("is shown once with its address, and only its hash is stored", async () => {
+    const { body, headers } = await api.call(callerFor(own, "events:read"), "POST", "/stream_tickets", {
+      atMs: Date.now(),
+    });
+    expect(body.ticket).toMatch(/^stk_[A-Za-z0-9]{43}$/);
+    expect(body.url).toBe(`wss://stream.test.example/v2?ticket=${body.ticket}`);
+    expect(Date.parse(body.expires_at) - Date.now()).toBeGreaterThan(58_000);
+    expect(Date.parse(body.expires_at) - Date.now()).toBeLessThanOrEqual(60_000);
+    expect(headers["Cache-Control"]).toContain("no-store");
+    const [stored] = await readKeys([streamTickets.key(sha256(body.ticket))]);
+    expect(JSON.stringify(stored)).not.toContain(body.ticket);
+    expect(stored).toMatchObject({ tenant_id: own.tenant_id, holder: { type: "application", id: own.id } });
+  });
+
+  it("opens one connection of several at the same time", async () => {
+    const ticket = await ownTicket();
+    const opened = await Promise.all(Array.from({ length: 4 }, () => gateway.open({ query: { ticket: [ticket] } })));
+    expect(opened.map(({ status }) => status).toSorted()).toEqual([200, 401, 401, 401]);
+    expect((await gateway.open({ query: { ticket: [ticket] } })).status).toBe(401);
+  });
+
+  it("is not used up by a handshake that shows a token as well", async () => {
+    const ticket = await ownTicket();
+    expect((await gateway.open({ authorization: await bearer(own), query: { ticket: [ticket] } })).status).toBe(401);
+    expect((await gateway.open({ query: { ticket: [ticket] } })).status).toBe(200);
+  });
+
+  it("is good for 60 seconds, also while DynamoDB has not deleted it", async () => {
+    const [early, late] = [await ownTicket(), await ownTicket()];
+    pass(58);
+    expect((await gateway.open({ query: { ticket: [early] } })).status).toBe(200);
+    pass(2);
+    expect((await gateway.open({ query: { ticket: [late] } })).status).toBe(401);
+  });
+
+  it("has no scope that the application has lost since", async () => {
+    const shrinking = await service.application({ scopes: ["events:read", "quotes:read"] });
+    const ticket = await ticketOf(callerFor(shrinking, "events:read", "quotes:read"));
+    const path = `/applications/${shrinking.id}`;
+    expect((await api.call(shrinking.admin, "PATCH", path, { body: { scopes: ["quotes:read"] } })).status).toBe(200);
+    const { status, connection } = await gateway.open({ query: { ticket: [ticket] } });
+    expect([status, connection.context["scopes"]]).toEqual([200, "quotes:read"]);
+  });
+
+  it("is refused to a token without a scope of the stream, and to an operator who may read none of it", async () => {
+    const caller = newCaller();
+    for (const refused of [withScopes(caller, "clients:read"), asOperator(caller, "F. Inance", "finance")]) {
+      const { status, body } = await api.call(refused, "POST", "/stream_tickets", { atMs: Date.now() });
+      expect([status, body.code]).toEqual([403, "insufficient_scope"]);
+    }
+  });
+});
