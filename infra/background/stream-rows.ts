@@ -2,8 +2,8 @@ import { streamStatements, tableStatements } from "../constructs/grants.ts";
 import { publicKeyKeys, subscribedKeys, withinTenants } from "../constructs/key-patterns.ts";
 import { type BackgroundRow, everyMinute } from "./row.ts";
 
-/** What opens and ends connections: their items, and the list of brokerages that have some. */
-const membership = ["read", "put", "update", "delete", "put:list"] as const;
+/** What ends a connection. */
+const leaving = ["read", "update", "delete"] as const;
 
 /** The functions of the stream that every stage has. */
 export const streamRows: readonly BackgroundRow[] = [
@@ -30,7 +30,7 @@ export const streamRows: readonly BackgroundRow[] = [
     trigger: { socket: "connect" },
     timeoutSeconds: 10,
     sendsEvents: ["stream"],
-    statements: ({ volatile }) => streamStatements(membership, volatile),
+    statements: ({ volatile }) => streamStatements([...leaving, "put", "put:list"], volatile),
   },
   {
     id: "stream-disconnect",
@@ -38,7 +38,7 @@ export const streamRows: readonly BackgroundRow[] = [
     description: "Ends connections of the stream",
     trigger: { socket: "disconnect" },
     timeoutSeconds: 10,
-    statements: ({ volatile }) => streamStatements(membership, volatile),
+    statements: ({ volatile }) => streamStatements(leaving, volatile),
   },
   /** Answers clients; of the main table it sees what a subscription names, to say what does not exist. */
   {
@@ -51,7 +51,7 @@ export const streamRows: readonly BackgroundRow[] = [
     sendsEvents: ["stream"],
     statements: ({ table, volatile }) => [
       ...tableStatements(["read"], { tableArn: table, keys: subscribedKeys }),
-      ...streamStatements(membership, volatile),
+      ...streamStatements(leaving, volatile),
     ],
   },
   {
@@ -61,6 +61,6 @@ export const streamRows: readonly BackgroundRow[] = [
     trigger: everyMinute,
     timeoutSeconds: 60,
     sendsEvents: ["stream"],
-    statements: ({ volatile }) => streamStatements([...membership, "query:list", "delete:list"], volatile),
+    statements: ({ volatile }) => streamStatements([...leaving, "query:list", "delete:list"], volatile),
   },
 ];

@@ -6,7 +6,7 @@ import { streamConnections, streamFlags, streamSets } from "../table/entities.ts
 import { isNew, isStored } from "../table/expression.ts";
 import { changeAndRead, changeItem, deleteItem, putItem } from "../table/items.ts";
 import { readAll } from "../table/store.ts";
-import { noteSet } from "./flag.ts";
+import { noteJoined, noteSet } from "./flag.ts";
 import { claimPlace, freePlace } from "./holders.ts";
 
 // Each step is one conditional write of one item: hundreds of clients that connect at the same time, to the same set
@@ -69,7 +69,7 @@ async function joinSet(connection: StreamConnection): Promise<StreamConnection> 
       when: [isStored, { attribute: "members", is: "size_at_most", value: connections_per_set - 1 }],
     });
     if (joined.ok) {
-      await noteSet(joined.item);
+      await noteJoined(joined.item);
       return { ...connection, set };
     }
     if (joined.item === undefined) {
@@ -77,7 +77,7 @@ async function joinSet(connection: StreamConnection): Promise<StreamConnection> 
       // A set that was there before had lower revisions: they are counted from a moment.
       const made = { tenant_id, set, members: { [connection_id]: closes_at }, revision: nowMs(), expires_at };
       if (!(await putItem(streamSets, made, [isNew]))) continue;
-      await noteSet(made);
+      await noteJoined(made);
       return { ...connection, set };
     }
     set += 1;

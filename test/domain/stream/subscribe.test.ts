@@ -4,7 +4,7 @@ import { decideEnd, decideSubscription } from "../../../shared/domain/stream/sub
 import { channelScopes, followsPrices, type StreamSubscription } from "../../../shared/domain/stream/subscription.ts";
 import { limits } from "../../../shared/limits.ts";
 import { scopes } from "../../../shared/schema/scope.ts";
-import type { StreamChannel } from "../../../shared/schema/stream/client-messages.ts";
+import type { StreamChannel, SubscribeBody } from "../../../shared/schema/stream/client-messages.ts";
 
 const none = { head_sequence: 40, missing: [] };
 const channel: Readonly<Record<StreamChannel["name"], StreamChannel>> = {
@@ -36,7 +36,7 @@ describe("a subscription", () => {
   });
 
   it.each(all)("to $name needs the scope of its endpoint and no other", (one) => {
-    const message = { type: "subscribe", id: "1", channels: [one] } as const;
+    const message: SubscribeBody = { type: "subscribe", id: "1", channels: [one] };
     const needed = channelScopes[one.name];
     expect(decideSubscription({ ...connection(), scopes: [needed] }, message, none).ok).toBe(true);
     const others = scopes.filter((scope) => scope !== needed);
@@ -63,9 +63,10 @@ describe("a subscription", () => {
 
   it("of what another one has counts it once", () => {
     const ids = Array.from({ length: limits.stream.accounts_per_connection }, (_, at) => `acc_${at}`);
-    const same = { name: "accounts", ids } as const;
-    const message = (...more: string[]) =>
-      ({ type: "subscribe", id: "2", channels: [{ name: "accounts", ids: [...ids.slice(1), ...more] }] }) as const;
+    const same: StreamChannel = { name: "accounts", ids };
+    const message = (...more: string[]): SubscribeBody => {
+      return { type: "subscribe", id: "2", channels: [{ name: "accounts", ids: [...ids.slice(1), ...more] }] };
+    };
     expect(decideSubscription(connection(held("1", same)), message(), none).ok).toBe(true);
     expect(codesOf(decideSubscription(connection(held("1", same)), message("acc_x"), none))).toEqual([
       "#/channels/0/ids too_many_accounts",
@@ -74,7 +75,7 @@ describe("a subscription", () => {
 
   it("is refused for what is missing", () => {
     const missing = [{ pointer: "#/channels/0/ids/0", code: "account_not_found", detail: "does not exist" }];
-    const message = { type: "subscribe", id: "1", channels: [channel.accounts] } as const;
+    const message: SubscribeBody = { type: "subscribe", id: "1", channels: [channel.accounts] };
     expect(codesOf(decideSubscription(connection(), message, { ...none, missing }))).toEqual([
       "#/channels/0/ids/0 account_not_found",
     ]);
