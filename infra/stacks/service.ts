@@ -7,7 +7,7 @@ import { limits } from "../../shared/limits.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import type { BackgroundRow, EventQueue } from "../background/row.ts";
 import { acknowledge } from "../constructs/acknowledge.ts";
-import { Alarms } from "../constructs/alarms.ts";
+import { Alarms } from "../constructs/alarms/alarms.ts";
 import { Api } from "../constructs/api.ts";
 import { acknowledgeSealing, auditBucket } from "../constructs/audit-bucket.ts";
 import { Budget, tagCosts } from "../constructs/cost.ts";

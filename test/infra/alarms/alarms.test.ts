@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { runbookFolder, runbookOf } from "../../../infra/constructs/runbooks.ts";
+import { runbookFolder, runbookOf } from "../../../infra/constructs/alarms/runbooks.ts";
 import { readAssembly } from "../../../infra/local/template/assembly.ts";
 import type { Stage } from "../../../shared/routes/route.ts";
 import { type Alarm, alarmOf, changesOf } from "../../support/alarms/alarm.ts";

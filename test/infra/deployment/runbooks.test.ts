@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { runbookFolder, runbookOf } from "../../../infra/constructs/runbooks.ts";
+import { runbookFolder, runbookOf } from "../../../infra/constructs/alarms/runbooks.ts";
 import { routes } from "../../../shared/routes/index.ts";
 import { keptStage } from "../assembly.ts";
 

@@ -100,8 +100,8 @@ const ofFormats = [
   ...["margin", "nights/clock", "partial-lots", "pricing/symbol"].map((name) => `shared/domain/trading/${name}.ts`),
   "shared/domain/delivery-attempt.ts",
   "shared/domain/feed/source.ts",
-  "infra/constructs/alarms.ts",
-  "infra/constructs/table-alarms.ts",
+  "infra/constructs/alarms/alarms.ts",
+  "infra/constructs/alarms/table-alarms.ts",
 ];
 
 /** A bound stands in shared/limits.ts, where an operator finds it with its unit and source. */

@@ -25,6 +25,6 @@ const pages: readonly (readonly [alarms: RegExp, page: string])[] = [
 export function runbookOf(alarmId: string): string {
   const page = pages.find(([alarms]) => alarms.test(alarmId))?.[1];
   if (page === undefined)
-    throw new Error(`The alarm ${alarmId} has no runbook: add it to infra/constructs/runbooks.ts.`);
+    throw new Error(`The alarm ${alarmId} has no runbook: add it to infra/constructs/alarms/runbooks.ts.`);
   return `${runbookFolder}/${page}.md`;
 }

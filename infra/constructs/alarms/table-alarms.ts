@@ -1,6 +1,6 @@
 import { MathExpression, Metric } from "aws-cdk-lib/aws-cloudwatch";
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
-import { indexes } from "../../shared/table/table-shape.ts";
+import { indexes } from "../../../shared/table/table-shape.ts";
 import { type AlarmRule, filledSum, fiveMinutes } from "./alarm-rule.ts";
 
 /** The tables of a stage; `main` has the indexes, and all transactions. */
