@@ -14,6 +14,8 @@ import type { RequestLogs } from "./logs/request-logs.ts";
 import type { PoolAdmin } from "./pool/admin.ts";
 import type { Queues } from "./queues/queues.ts";
 import { type Secrets, secretOperations } from "./secrets/secrets.ts";
+import { connectionPlan, isForConnections } from "./socket/plan.ts";
+import type { LocalSockets } from "./socket/server.ts";
 import type { Placement } from "./template/assembly.ts";
 import { isRecord } from "./template/intrinsics.ts";
 
@@ -49,6 +51,8 @@ export interface AwsEndpointOptions extends Placement {
   readonly logs: RequestLogs;
   /** Control plane of the user pool, where the template has one. */
   readonly pool: PoolAdmin | undefined;
+  /** Connections of the WebSocket API, where the template has one. */
+  readonly sockets: LocalSockets | undefined;
   /** Given late, since functions need the endpoint's address. */
   readonly functions: () => Functions;
   readonly onCall?: ((call: AwsCall) => void | Promise<void>) | undefined;
@@ -184,7 +188,8 @@ export class AwsEndpoint {
     if (prefix === "secretsmanager") return this.secretsPlan(operation, incoming);
     if (prefix === "AmazonSQS") return this.queuePlan(operation, incoming);
     if (prefix === "Logs_20140328") return logsPlan(this.options.logs, operation, incoming);
-    const { pool } = this.options;
+    const { pool, sockets } = this.options;
+    if (sockets !== undefined && isForConnections(incoming.url.pathname)) return connectionPlan(sockets, incoming);
     if (prefix === "AWSCognitoIdentityProviderService" && pool !== undefined)
       return poolPlan(pool, operation, incoming);
     const { pathname } = incoming.url;
@@ -351,7 +356,8 @@ async function readRequest(request: IncomingMessage): Promise<Incoming> {
     headers: Object.fromEntries(headers),
     bytes: sent,
     text,
-    body: parse(text),
+    // What is sent to a connection is any text.
+    body: isForConnections(request.url ?? "/") ? undefined : parse(text),
   };
 }
 

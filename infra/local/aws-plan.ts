@@ -1,7 +1,16 @@
 import type { Access } from "./iam/permissions.ts";
 
 /** Services that functions may call here. */
-export type Service = "dynamodb" | "sqs" | "secretsmanager" | "apigateway" | "lambda" | "cognito-idp" | "s3" | "logs";
+export type Service =
+  | "dynamodb"
+  | "sqs"
+  | "secretsmanager"
+  | "apigateway"
+  | "execute-api"
+  | "lambda"
+  | "cognito-idp"
+  | "s3"
+  | "logs";
 
 /** A call that was understood: what it needs, and how to do it. */
 export interface Plan {

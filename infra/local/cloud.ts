@@ -5,6 +5,7 @@ import { localDashboard, localOrigin } from "../local-origin.ts";
 import { AwsEndpoint, accessKeyOf, operatorAccessKey } from "./aws-endpoint.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import type { CloudOptions } from "./cloud-options.ts";
+import type { Cloud } from "./cloud-view.ts";
 import { copierFunctions } from "./distribution/files.ts";
 import { LocalDistribution } from "./distribution/index.ts";
 import { Database } from "./dynamodb/database.ts";
@@ -23,62 +24,19 @@ import { RequestLogs } from "./logs/request-logs.ts";
 import { UserPool } from "./pool/index.ts";
 import { type QueueCounts, Queues } from "./queues/queues.ts";
 import { Secrets } from "./secrets/secrets.ts";
+import { readSocketModel } from "./socket/model.ts";
+import { LocalSockets } from "./socket/server.ts";
 import { type Assembly, AssemblyError, type Resource, readAssembly } from "./template/assembly.ts";
 
 export type { AwsCall, DeniedCall } from "./aws-endpoint.ts";
 export type { CloudOptions } from "./cloud-options.ts";
+export type { Cloud } from "./cloud-view.ts";
 export type { Outcome } from "./functions/functions.ts";
 export type { Grant, UnusedGrant } from "./iam/permissions.ts";
 
-/** The template, running. */
-export interface Cloud {
-  /** Address of the API with its stage, `http://127.0.0.1:3000/v2`. */
-  readonly baseUrl: string;
-  /** Address of the dashboard, `http://127.0.0.1:3003/`; undefined where the template has no distribution. */
-  readonly dashboardUrl: string | undefined;
-  /** Address of the AWS endpoint. */
-  readonly endpoint: string;
-  /** Address of the DynamoDB server itself: no permissions, no conflicts. */
-  readonly dynamodbEndpoint: string;
-  readonly region: string;
-  readonly assembly: Assembly;
-  /** Physical table names by logical path. */
-  readonly tables: Readonly<Record<string, string>>;
-  /** Processes of functions alive now. */
-  readonly functions: readonly { readonly function: string; readonly pid: number; readonly busy: boolean }[];
-  /** Process ids of everything that was started and still runs, functions left out. */
-  readonly servers: Readonly<Record<string, number>>;
-  /** Decisions about permissions that were simulated, not remembered. */
-  readonly simulatedDecisions: number;
-  /** Rejects when a server ended by itself; never resolves. */
-  readonly failed: Promise<never>;
-  /** Invokes a function by name or ARN; rejects with FunctionCrash or FunctionTimeout. */
-  invoke(functionName: string, payload: unknown): Promise<Outcome>;
-  /** What roles allowed since the start. */
-  grantsUsed(): Grant[];
-  /** What roles would allow and no call needed yet. */
-  unusedGrants(): UnusedGrant[];
-  /** Rotates every secret that has a rotation now, as RotateSecret does. */
-  rotateSecrets(): Promise<void>;
-  /** The user pool of operators; undefined where the template has none. */
-  readonly pool: UserPool | undefined;
-  /** The buckets of the template. */
-  readonly buckets: Buckets;
-  /** Counts the messages of a queue by its name. */
-  queueCounts(queue: string): Promise<QueueCounts>;
-  /** Bodies of the messages that a queue would give out now. They stay, and are given out again at once. */
-  queueBodies(queue: string): Promise<string[]>;
-  /** Forgets every message of a queue, those that are held back and those in flight included. */
-  purgeQueue(queue: string): Promise<void>;
-  /** Deletes items whose time to live has passed; returns how many. */
-  sweepExpired(): Promise<number>;
-  /** Ends everything. */
-  stop(): Promise<void>;
-}
-
 const defaultMaxEnvironments = 24;
 /** Ports after that of the gateway, which the reference of the API follows. */
-const portsBeside = { pool: 2, dashboard: 3 } as const;
+const portsBeside = { pool: 2, dashboard: 3, stream: 4 } as const;
 
 /** Runs a cloud assembly on this machine until `stop`. Rejects with an AssemblyError for what is not understood. */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
@@ -117,6 +75,7 @@ class RunningCloud implements Cloud {
   private readonly queues: Queues;
   readonly buckets: Buckets;
   private readonly distribution: LocalDistribution | undefined;
+  private readonly sockets: LocalSockets | undefined;
   private database: Database | undefined;
   private lateIndexes: readonly LateIndexes[] = [];
   private awsEndpoint: AwsEndpoint | undefined;
@@ -144,6 +103,7 @@ class RunningCloud implements Cloud {
     this.buckets = new Buckets({ resources, emulator: this.emulator });
     const localized = (text: string) => this.localized(text);
     this.distribution = LocalDistribution.of({ resources, buckets: this.buckets, localized });
+    this.sockets = this.socketsOf(resources);
     this.queues = new Queues({
       resources,
       region,
@@ -190,6 +150,10 @@ class RunningCloud implements Cloud {
     return this.distribution && `${this.distribution.origin}/`;
   }
 
+  get streamUrl(): string | undefined {
+    return this.sockets?.url;
+  }
+
   get functions(): Cloud["functions"] {
     return this.runner.processes;
   }
@@ -227,6 +191,7 @@ class RunningCloud implements Cloud {
       secrets: this.secrets,
       apiKeys: this.apiKeys,
       pool: this.pool?.admin,
+      sockets: this.sockets,
       queues: this.queues,
       buckets: this.buckets,
       logs: new RequestLogs(this.assembly.resources, this.definitions, this.logs),
@@ -235,6 +200,8 @@ class RunningCloud implements Cloud {
       onDenied: this.options.onDenied,
     });
     this.endpoint = await this.awsEndpoint.start();
+    await checkInvokers(this.assembly.resources, this.permissions);
+    await this.sockets?.start(port === 0 ? 0 : port + portsBeside.stream);
     await this.startApi();
     await this.sources.start(database);
   }
@@ -275,7 +242,7 @@ class RunningCloud implements Cloud {
     this.stopping = true;
     this.sources.stopClocks();
     await this.distribution?.stop();
-    await this.gateway?.stop();
+    await Promise.all([this.gateway?.stop(), this.sockets?.stop()]);
     const readers = this.sources.stopReaders();
     await this.runner.stop();
     await readers;
@@ -331,7 +298,6 @@ class RunningCloud implements Cloud {
       findApiKey: (value: string) => this.apiKeys.findApiKey(value),
       now: () => Date.now(),
     };
-    await checkInvokers(this.assembly.resources, this.permissions);
     const log = (line: string): void => this.options.onNews?.(line);
     this.gateway = await startGateway(this.assembly.resources, host, {
       port: this.options.port,
@@ -360,6 +326,17 @@ class RunningCloud implements Cloud {
     };
   }
 
+  private socketsOf(resources: readonly Resource[]): LocalSockets | undefined {
+    const model = readSocketModel(resources);
+    if (model === undefined) return undefined;
+    const { timeScale = 1, onNews } = this.options;
+    const host = {
+      invoke: (functionArn: string, event: unknown) => this.runner.invoke(functionArn, event),
+      now: () => Date.now(),
+    };
+    return new LocalSockets({ model, host, timeScale, log: (line) => onNews?.(line) });
+  }
+
   private poolOf({ resources, region }: Assembly): UserPool | undefined {
     const { port, onNews } = this.options;
     return UserPool.of(resources, region, {
@@ -379,7 +356,8 @@ class RunningCloud implements Cloud {
 
   private localized(given: string): string {
     const { region } = this;
-    const value = this.pool?.localized(given) ?? given;
+    const ofPool = this.pool?.localized(given) ?? given;
+    const value = this.sockets?.localized(ofPool, this.endpoint) ?? ofPool;
     const apis = new RegExp(`https://[a-z0-9]+\\.execute-api\\.${region}\\.amazonaws\\.com`, "g");
     const withApi = value.replace(apis, this.gateway?.origin ?? "$&");
     return withApi.replaceAll(`https://sqs.${region}.amazonaws.com`, this.endpoint);

@@ -234,6 +234,7 @@ function announce(cloud: Cloud, demo: Demo, { url }: Reference): void {
   const ready = {
     ...{ base_url: cloud.baseUrl, client_id, client_secret, tenant_id },
     ...{ pid: process.pid, reference_url: url, dashboard_url: cloud.dashboardUrl ?? null, sign_in },
+    stream_url: cloud.streamUrl ?? null,
   };
   const people = operators.map(({ email, password, totp_secret }) => `${email}  ${password}  ${totp_secret}`);
   const bucket = { AUDIT_BUCKET_NAME: cloud.assembly.outputs["AuditBucketName"] };
@@ -247,6 +248,7 @@ Ready.
   tenant_id      ${tenant_id}
   reference      ${url}
   dashboard      ${cloud.dashboardUrl}
+  stream         ${cloud.streamUrl}
   sign-in        issuer ${sign_in?.issuer}, client id ${sign_in?.client_id}
   operators      with password and key of the second factor (its code: npm run code -- <e-mail>)
                  ${people.join("\n                 ")}

@@ -18,7 +18,7 @@ export interface AuthorizerModel {
 }
 
 /** What an authorizer says of a caller. */
-interface Grant {
+export interface Grant {
   readonly principal_id: string;
   readonly policy: unknown;
   readonly values: Readonly<Record<string, string>>;
@@ -95,6 +95,25 @@ function readValues(context: unknown): Record<string, string> {
   );
 }
 
+/** What the answer of an authorizer says. Throws a Fault when it refuses, or says nothing that can be used. */
+export function grantOf(answer: { readonly payload: unknown; readonly functionError?: string }): Grant {
+  if (answer.functionError === undefined) return readGrant(answer.payload);
+  const message = isRecord(answer.payload) ? answer.payload["errorMessage"] : undefined;
+  // An error of exactly this message is the way for a function to say 401.
+  if (message === "Unauthorized") throw new Fault("UNAUTHORIZED", { reason: "the authorizer refused" });
+  throw new Fault("AUTHORIZER_FAILURE", { reason: `the authorizer threw: ${String(message)}` });
+}
+
+/** What the policy of a grant says of a method. Throws a Fault when it is no policy. */
+export function judge(grant: Grant, methodArn: string): ReturnType<typeof evaluatePolicy> {
+  try {
+    return evaluatePolicy(grant.policy, methodArn);
+  } catch (cause) {
+    if (cause instanceof PolicyError) throw misconfigured(cause.message);
+    throw cause;
+  }
+}
+
 function readGrant(payload: unknown): Grant {
   if (!isRecord(payload)) throw misconfigured("the authorizer returned no object");
   const { principalId, policyDocument, context, usageIdentifierKey } = payload;
@@ -137,7 +156,7 @@ export class Authorizers {
     const kept = caching ? this.cache.get(key) : undefined;
     const fresh = kept === undefined || kept.expires_ms <= startedMs;
     const grant = fresh ? await this.ask(model, exchange, methodArn) : kept.grant;
-    const verdict = this.judge(grant, methodArn);
+    const verdict = judge(grant, methodArn);
     if (fresh && caching) this.keep(key, grant, this.host.now() + model.ttl_seconds * 1000);
     if (verdict === "explicit_deny") {
       throw new Fault("ACCESS_DENIED", {
@@ -165,20 +184,7 @@ export class Authorizers {
     const answer = await invokeWithin(this.host, model.function_arn, event, timeoutMs).catch((cause: unknown) => {
       throw new Fault("AUTHORIZER_FAILURE", { reason: `the authorizer gave no answer: ${String(cause)}` });
     });
-    if (answer.functionError === undefined) return readGrant(answer.payload);
-    const message = isRecord(answer.payload) ? answer.payload["errorMessage"] : undefined;
-    // An error of exactly this message is the way for a function to say 401.
-    if (message === "Unauthorized") throw new Fault("UNAUTHORIZED", { reason: "the authorizer refused" });
-    throw new Fault("AUTHORIZER_FAILURE", { reason: `the authorizer threw: ${String(message)}` });
-  }
-
-  private judge(grant: Grant, methodArn: string): ReturnType<typeof evaluatePolicy> {
-    try {
-      return evaluatePolicy(grant.policy, methodArn);
-    } catch (cause) {
-      if (cause instanceof PolicyError) throw misconfigured(cause.message);
-      throw cause;
-    }
+    return grantOf(answer);
   }
 
   private keep(key: string, grant: Grant, expires_ms: number): void {

@@ -14,9 +14,12 @@ export interface GatewayHost {
 /** A time limit was reached before the function answered. */
 export class InvocationTimeout extends Error {}
 
+/** What invokes functions, and tells the time. */
+export type InvokingHost = Pick<GatewayHost, "invoke" | "now">;
+
 /** Invokes a function and gives up after the time limit in milliseconds, with an InvocationTimeout. */
 export async function invokeWithin(
-  host: GatewayHost,
+  host: Pick<GatewayHost, "invoke">,
   functionArn: string,
   event: unknown,
   timeoutMs: number,

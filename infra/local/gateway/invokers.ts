@@ -18,7 +18,13 @@ export async function checkInvokers(resources: readonly Resource[], permissions:
   const authorizers = resourcesOf(resources, "AWS::ApiGateway::Authorizer").map(({ path, properties }) => {
     return { path, uri: properties["AuthorizerUri"], role: properties["AuthorizerCredentials"] };
   });
-  for (const { path, uri, role } of [...methods, ...authorizers]) {
+  const integrations = resourcesOf(resources, "AWS::ApiGatewayV2::Integration").map(({ path, properties }) => {
+    return { path, uri: properties["IntegrationUri"], role: properties["CredentialsArn"] };
+  });
+  const socketAuthorizers = resourcesOf(resources, "AWS::ApiGatewayV2::Authorizer").map(({ path, properties }) => {
+    return { path, uri: properties["AuthorizerUri"], role: properties["AuthorizerCredentialsArn"] };
+  });
+  for (const { path, uri, role } of [...methods, ...authorizers, ...integrations, ...socketAuthorizers]) {
     const resource = typeof uri === "string" ? functionOf(uri) : undefined;
     if (resource === undefined) continue;
     if (typeof role !== "string") throw new AssemblyError(path, "the gateway has no role to invoke the function by");

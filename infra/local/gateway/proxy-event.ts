@@ -25,7 +25,8 @@ const dropped = new Set([
 /** Headers that the gateway sets, whatever the caller sent. */
 const replaced = new Set(["x-amzn-trace-id", "x-forwarded-for", "x-forwarded-port", "x-forwarded-proto"]);
 
-function eventHeaders(exchange: Exchange): HeaderList {
+/** The headers of a request as a function gets them. */
+export function eventHeaders(exchange: Exchange): HeaderList {
   const passed = exchange.headers.filter(([name]) => {
     const lower = name.toLowerCase();
     // No document of AWS says that the override is taken away where it chose the method, so functions must refuse it.
@@ -44,11 +45,13 @@ function eventHeaders(exchange: Exchange): HeaderList {
   ];
 }
 
-function singleValues(list: HeaderList): Record<string, string> {
+/** The last value of each name. */
+export function singleValues(list: HeaderList): Record<string, string> {
   return Object.fromEntries(list);
 }
 
-function multiValues(list: HeaderList): Record<string, string[]> {
+/** All values of each name. */
+export function multiValues(list: HeaderList): Record<string, string[]> {
   const values = new Map<string, string[]>();
   for (const [name, value] of list) values.set(name, [...(values.get(name) ?? []), value]);
   return Object.fromEntries(values);

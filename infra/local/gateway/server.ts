@@ -52,7 +52,7 @@ function health(response: ServerResponse): void {
 }
 
 /** Answers what is no HTTP at all; there is no request yet, so no gateway response either. */
-function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
+export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
     return;

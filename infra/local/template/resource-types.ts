@@ -207,7 +207,7 @@ const cognito: Readonly<Record<string, TypeRule>> = {
 };
 
 /**
- * Every type of a REST API is the gateway's, which looks into the properties itself and refuses what it does not do.
+ * Every type of a REST API, and of a WebSocket API, is the gateway's, which looks into the properties itself and refuses what it does not do.
  */
 function gatewayType(attributes?: TypeRule["attributes"]): TypeRule {
   return { properties: "any", physicalId: shortId, ...(attributes !== undefined && { attributes }) };
@@ -222,6 +222,11 @@ const gateway: Readonly<Record<string, TypeRule>> = {
   "AWS::ApiGateway::UsagePlan": gatewayType((_, id) => ({ Id: id })),
   "AWS::ApiGateway::GatewayResponse": gatewayType(),
   "AWS::ApiGateway::Authorizer": gatewayType((_, id) => ({ AuthorizerId: id })),
+  "AWS::ApiGatewayV2::Api": gatewayType((_, id) => ({ ApiId: id })),
+  "AWS::ApiGatewayV2::Stage": { properties: "any", physicalId: named("StageName") },
+  "AWS::ApiGatewayV2::Route": gatewayType(),
+  "AWS::ApiGatewayV2::Integration": gatewayType(),
+  "AWS::ApiGatewayV2::Authorizer": gatewayType((_, id) => ({ AuthorizerId: id })),
 };
 
 const distribution: Readonly<Record<string, TypeRule>> = {

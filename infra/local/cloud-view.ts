@@ -1,0 +1,54 @@
+import type { Buckets } from "./buckets/buckets.ts";
+import type { Outcome } from "./functions/functions.ts";
+import type { Grant, UnusedGrant } from "./iam/permissions.ts";
+import type { UserPool } from "./pool/index.ts";
+import type { QueueCounts } from "./queues/queues.ts";
+import type { Assembly } from "./template/assembly.ts";
+
+/** The template, running. */
+export interface Cloud {
+  /** Address of the API with its stage, `http://127.0.0.1:3000/v2`. */
+  readonly baseUrl: string;
+  /** Address of the dashboard, `http://127.0.0.1:3003/`; undefined where the template has no distribution. */
+  readonly dashboardUrl: string | undefined;
+  /** Where clients of the stream connect, `ws://127.0.0.1:3004/v2`; undefined where the template has no WebSocket API. */
+  readonly streamUrl: string | undefined;
+  /** Address of the AWS endpoint. */
+  readonly endpoint: string;
+  /** Address of the DynamoDB server itself: no permissions, no conflicts. */
+  readonly dynamodbEndpoint: string;
+  readonly region: string;
+  readonly assembly: Assembly;
+  /** Physical table names by logical path. */
+  readonly tables: Readonly<Record<string, string>>;
+  /** Processes of functions alive now. */
+  readonly functions: readonly { readonly function: string; readonly pid: number; readonly busy: boolean }[];
+  /** Process ids of everything that was started and still runs, functions left out. */
+  readonly servers: Readonly<Record<string, number>>;
+  /** Decisions about permissions that were simulated, not remembered. */
+  readonly simulatedDecisions: number;
+  /** Rejects when a server ended by itself; never resolves. */
+  readonly failed: Promise<never>;
+  /** Invokes a function by name or ARN; rejects with FunctionCrash or FunctionTimeout. */
+  invoke(functionName: string, payload: unknown): Promise<Outcome>;
+  /** What roles allowed since the start. */
+  grantsUsed(): Grant[];
+  /** What roles would allow and no call needed yet. */
+  unusedGrants(): UnusedGrant[];
+  /** Rotates every secret that has a rotation now, as RotateSecret does. */
+  rotateSecrets(): Promise<void>;
+  /** The user pool of operators; undefined where the template has none. */
+  readonly pool: UserPool | undefined;
+  /** The buckets of the template. */
+  readonly buckets: Buckets;
+  /** Counts the messages of a queue by its name. */
+  queueCounts(queue: string): Promise<QueueCounts>;
+  /** Bodies of the messages that a queue would give out now. They stay, and are given out again at once. */
+  queueBodies(queue: string): Promise<string[]>;
+  /** Forgets every message of a queue, those that are held back and those in flight included. */
+  purgeQueue(queue: string): Promise<void>;
+  /** Deletes items whose time to live has passed; returns how many. */
+  sweepExpired(): Promise<number>;
+  /** Ends everything. */
+  stop(): Promise<void>;
+}
