@@ -830,6 +830,19 @@ export const limits = {
     stalled_ms: 5000,
     /** Posts of a stage in a second, shared by all invocations of the worker. */
     posts_per_second: 3000,
+    /**
+     * From the third run on that begins so soon after the one before, a worker looks by itself: a second of looks costs
+     * as much as four runs (ADR 0066).
+     */
+    quick_ms: 500,
+    quick_runs: 3,
+    /** Events that one read of a replay takes, and members of a set that read their states at the same time. */
+    events_per_read: 250,
+    parallel_reads: 16,
+    /** Accounts, quotes and terms of symbols that a worker remembers between two looks, in milliseconds. */
+    terms_remembered_ms: 2000,
+    /** What is left of the function's time when a worker posts nothing more. */
+    reserve_ms: 1000,
     /** A worker looks at its set for so long after something happened, and for so long in all before it hands over. */
     hot_ms: 3000,
     loop_ms: 8000,

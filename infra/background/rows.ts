@@ -10,7 +10,7 @@ import {
   quoteType,
   riskType,
 } from "../../shared/table/table-shape.ts";
-import { allow, keyStatements, quoteStatements, tableStatements } from "../constructs/grants.ts";
+import { allow, keyStatements, quoteStatements, streamStatements, tableStatements } from "../constructs/grants.ts";
 import {
   breachKeys,
   clientIdKeys,
@@ -175,9 +175,12 @@ export const backgroundRows: readonly BackgroundRow[] = [
     trigger: { queue: "publishing" },
     timeoutSeconds: 5,
     queues: ["deliver"],
-    sendsEvents: ["fan_out"],
-    statements: ({ table }) =>
-      tableStatements(["read", "query", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
+    sendsEvents: ["fan_out", "stream"],
+    statements: ({ table, volatile }) => [
+      ...tableStatements(["read", "query", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
+      // Whether a brokerage has connections to the stream.
+      ...streamStatements(["read"], volatile),
+    ],
   },
   /** Sends the deliveries of events that have many. */
   {
@@ -269,9 +272,12 @@ export const backgroundRows: readonly BackgroundRow[] = [
     },
     timeoutSeconds: 60,
     sendsAccounts: true,
-    statements: ({ table }) => [
+    sendsEvents: ["stream"],
+    statements: ({ table, volatile }) => [
       ...tableStatements(["query"], { tableArn: table, keys: [...exposureKeys, ...symbolKeys] }),
       ...tableStatements(["put"], { tableArn: table, keys: breachKeys }),
+      // Whether a brokerage has connections that follow prices.
+      ...streamStatements(["read"], volatile),
     ],
   },
   /** Judges accounts at the newest prices and liquidates them. */

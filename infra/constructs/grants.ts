@@ -183,7 +183,7 @@ export function streamStatements(grants: readonly StreamGrant[], volatileArn: st
 
 const streamRights: Readonly<Record<StreamGrant, { sid: string; action: string; keys: readonly string[] }>> = {
   "take:tickets": { sid: "TakeTickets", action: "DeleteItem", keys: globalKeys.stream_tickets },
-  read: { sid: "ReadStream", action: "BatchGetItem", keys: streamKeys },
+  read: { sid: "ReadConnections", action: "BatchGetItem", keys: streamKeys },
   put: { sid: "PutStream", action: "PutItem", keys: streamKeys },
   update: { sid: "UpdateStream", action: "UpdateItem", keys: streamKeys },
   delete: { sid: "DeleteStream", action: "DeleteItem", keys: streamKeys },

@@ -10,6 +10,7 @@ import { countTry, park, takeTryBack, triesOf } from "./parking.ts";
 import { batches, inCommitOrder, isAt, type Prepared, prepare, publishBatch } from "./publish.ts";
 import { sendOutboxKeys, tenantIn, type Wake } from "./publishing-queue.ts";
 import { RunReads } from "./run-reads.ts";
+import { wakeStream } from "./wake-stream.ts";
 
 /**
  * Publishes the outbox items that messages name, the tenants concurrently and each in the order of its commits.
@@ -74,6 +75,7 @@ class Run {
   private readonly reads: RunReads;
   private readonly hasTime: () => boolean;
   private fanningOut: Promise<void> = Promise.resolve();
+  private hasPublished = false;
 
   constructor(tenant: string, hasTime: () => boolean) {
     this.reads = new RunReads(tenant);
@@ -115,9 +117,11 @@ class Run {
     }
   }
 
-  /** Resolves when the deliveries of what was published are created, or are left to others. */
-  end(): Promise<void> {
-    return this.fanningOut;
+  /** Resolves when what was published is handed over to webhooks and to the stream, or is left to others. */
+  async end(): Promise<void> {
+    const { tenant, streamFlag } = this.reads;
+    const wake = this.hasPublished ? wakeStream(tenant, streamFlag) : undefined;
+    await Promise.all([this.fanningOut, wake]);
   }
 
   private isOver(): boolean {
@@ -164,6 +168,7 @@ class Run {
 
   private async publish(batch: readonly Outbox[], ready?: Prepared): Promise<void> {
     const published = await publishBatch(this.reads, batch, ready);
+    this.hasPublished ||= published.length > 0;
     // The deliveries of one transaction are created while the next one runs.
     const before = this.fanningOut;
     this.fanningOut = before.then(() => fanOutFresh(published, () => this.reads.healthsNow()));

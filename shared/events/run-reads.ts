@@ -1,5 +1,7 @@
+import type { StreamFlag } from "../domain/stream/connection.ts";
 import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
-import { type EventCounter, eventCounter, type NumberedTo } from "../table/sequences.ts";
+import { streamFlags } from "../table/entities.ts";
+import { type EventCounter, eventCounterWith, type NumberedTo } from "../table/sequences.ts";
 import { endpointsOf } from "./endpoint-reads.ts";
 import { endpointHealths, subscribersOf } from "./fan-out.ts";
 
@@ -20,6 +22,7 @@ export class RunReads {
   private endpoints: Promise<readonly WebhookEndpoint[]> | undefined;
   private healths: ReadonlyMap<string, WebhookHealth> | undefined;
   private numbered: Promise<EventCounter> | undefined;
+  private flag: StreamFlag | undefined;
   private readonly groups = new Map<string, string | null>();
 
   /** Begins to read the counter and the endpoints, so that both are there when the outbox items are. */
@@ -32,11 +35,22 @@ export class RunReads {
 
   /** How far the events are numbered. */
   counter(): Promise<EventCounter> {
-    this.numbered ??= eventCounter(this.tenant).catch((error: unknown) => {
+    this.numbered ??= this.readCounter().catch((error: unknown) => {
       this.numbered = undefined;
       throw error;
     });
     return this.numbered;
+  }
+
+  /** Which sets of connections the stream has, as it was read with the counter; undefined where there are none. */
+  get streamFlag(): StreamFlag | undefined {
+    return this.flag;
+  }
+
+  private async readCounter(): Promise<EventCounter> {
+    const { counter, items } = await eventCounterWith(this.tenant, [streamFlags.key(this.tenant)]);
+    this.flag = items[0] as StreamFlag | undefined;
+    return counter;
   }
 
   /** Does a transaction that numbers up to here, and moves the counter on with it; otherwise that is read again. */

@@ -99,6 +99,10 @@ export const env = {
   get streamEndpoint(): string {
     return required("STREAM_ENDPOINT");
   },
+  /** Posts to connections that one environment of the stream's worker may make in a second. */
+  get postsPerSecond(): number {
+    return Number(required("POSTS_PER_SECOND"));
+  },
   /** Address that clients connect to: `wss://…`; only where tickets are issued. */
   get streamUrl(): string {
     return required("STREAM_URL");

@@ -74,6 +74,7 @@ export const metricNames = [
   "DriftOpen",
   "AccountMovedOn",
   "ReconciliationDifference",
+  "StreamWakeFailed",
 ] as const;
 
 /** Name of a metric that functions count. */

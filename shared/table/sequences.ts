@@ -34,7 +34,19 @@ interface StoredCounter {
 
 /** The counter of a tenant, strongly consistent. */
 export async function eventCounter(tenant: string): Promise<EventCounter> {
-  const [found] = await readKeys([sequences.key(tenant)]);
+  return (await eventCounterWith(tenant, [])).counter;
+}
+
+/** The counter of a tenant and, in the same call, these other items in the order of their keys. */
+export async function eventCounterWith(
+  tenant: string,
+  keys: readonly Key[],
+): Promise<{ readonly counter: EventCounter; readonly items: readonly unknown[] }> {
+  const [found, ...items] = await readKeys([sequences.key(tenant), ...keys]);
+  return { counter: counterOf(found), items };
+}
+
+function counterOf(found: unknown): EventCounter {
   if (found === undefined) return { last: 0, first_in_lanes: 1, audit: beginning, form: "none" };
   const { n, last, first_in_lanes, ...stored } = found as StoredCounter;
   const audit = headIn(stored);

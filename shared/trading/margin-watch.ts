@@ -9,6 +9,7 @@ import { readRawItem } from "../table/table.ts";
 import { recordBreach } from "./breaches.ts";
 import { exposedTo, waitingAccounts } from "./exposed-accounts.ts";
 import { sendAccounts } from "./margin-queue.ts";
+import { wakeStreams } from "./wake-streams.ts";
 
 /** A change of the market of a tenant, and the stream records that report it. */
 interface MarketEvent {
@@ -33,13 +34,21 @@ export async function watchMarket(records: readonly DynamoDBRecord[]): Promise<R
     marketEvents.set(next.name, { ...next, sequences: [...known, ...next.sequences] });
   }
   const failed = new Set<string>();
+  const streaming = wakeStreams(quotedTenants(records));
   await inParallel(limits.margin.parallel_symbols, [...marketEvents.values()], async ({ name, sequences, work }) => {
     await work(receivedMs).catch((error: Error) => {
       for (const sequence of sequences) failed.add(sequence);
       log.error("Margin watch failed.", { about: name, error: error.name, message: error.message });
     });
   });
+  await streaming;
   return failed;
+}
+
+/** The tenants that records report new quotes of. */
+function quotedTenants(records: readonly DynamoDBRecord[]): ReadonlySet<string> {
+  const images = records.flatMap(({ dynamodb: { NewImage: image } = {} }) => (image === undefined ? [] : [image]));
+  return new Set(images.flatMap(({ et, tenant_id: tenant }) => (et?.S === quotes.et && tenant?.S ? [tenant.S] : [])));
 }
 
 /** The market event of a record; undefined when no account is evaluated for it. */

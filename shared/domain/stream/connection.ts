@@ -32,8 +32,6 @@ export interface StreamConnection extends StreamPrincipal {
   readonly rate_count: number;
   /** Set once the first message of the connection has been sent. */
   readonly hello_sent?: true;
-  /** Set when a post was not taken in time: then the connection is served apart from its set. */
-  readonly slow?: true;
 }
 
 /** Connections that one worker serves together, `limits.stream.connections_per_set` at most. */
@@ -46,11 +44,21 @@ export interface StreamSet {
   readonly revision: number;
   /** Time to live of the item, in epoch seconds; every connect puts it off. */
   readonly expires_at: number;
-  /** By connection id: the number of the last event that was sent, of all subscriptions or of each by its id. */
-  readonly cursors?: Readonly<Record<string, number | Readonly<Record<string, number>>>>;
+  /** By connection id: how far its subscriptions are, by their revisions; see `readCursors`. */
+  readonly cursors?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** Version of what the worker alone writes. */
   readonly cursor_version?: number;
+  /** When the last run of the worker ended, in epoch milliseconds. */
   readonly last_run_at_ms?: number;
+  /** How many runs in a row began right after the one before. */
+  readonly quick_runs?: number;
+  /** Versions of the quotes that all subscribers of their symbols have, by symbol. */
+  readonly quotes?: Readonly<Record<string, number>>;
+  /** When a quote was sent last, and when accounts were sent last because prices move, in epoch milliseconds. */
+  readonly quotes_at_ms?: number;
+  readonly accounts_at_ms?: number;
+  /** Since when a connection takes nothing, in epoch milliseconds, by its id. */
+  readonly stalled?: Readonly<Record<string, number>>;
 }
 
 /** What the publisher and the margin watch know of one set. */
