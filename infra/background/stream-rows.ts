@@ -1,5 +1,6 @@
-import { streamStatements, tableStatements } from "../constructs/grants.ts";
-import { publicKeyKeys, subscribedKeys, withinTenants } from "../constructs/key-patterns.ts";
+import { limits } from "../../shared/limits.ts";
+import { quoteStatements, streamStatements, tableStatements } from "../constructs/grants.ts";
+import { publicKeyKeys, subscribedKeys, tenantKeys, withinTenants } from "../constructs/key-patterns.ts";
 import { type BackgroundRow, everyMinute } from "./row.ts";
 
 /** What ends a connection. */
@@ -51,6 +52,27 @@ export const streamRows: readonly BackgroundRow[] = [
     sendsEvents: ["stream"],
     statements: ({ table, volatile }) => [
       ...tableStatements(["read"], { tableArn: table, keys: subscribedKeys }),
+      ...streamStatements(leaving, volatile),
+    ],
+  },
+  /**
+   * Sends connections what is due to them. It shows what clients of the API may read, and of that it writes nothing but
+   * how far each connection is. At most so long as its queue hides a message, see `limits.queues`.
+   */
+  {
+    id: "stream-deliver",
+    file: "stream/deliver",
+    description: "Sends events and states to connections of the stream",
+    trigger: { queue: "stream" },
+    timeoutSeconds: 10,
+    posts: true,
+    sendsEvents: ["stream"],
+    environment: ({ streamers }) => ({
+      POSTS_PER_SECOND: String(Math.floor(limits.stream.posts_per_second / streamers)),
+    }),
+    statements: ({ table, volatile }) => [
+      ...tableStatements(["read", "query", "query:state"], { tableArn: table, keys: tenantKeys }),
+      ...quoteStatements(["read:quotes"], volatile),
       ...streamStatements(leaving, volatile),
     ],
   },

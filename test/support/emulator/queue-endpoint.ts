@@ -110,6 +110,7 @@ function environmentOf(endpoint: string): Record<string, string> {
     STREAM_QUEUE_URL: `${endpoint}/000000000000/stream.fifo`,
     ROUTER_PAUSE_MS: "0",
     TENANT_SLOTS: "15",
+    POSTS_PER_SECOND: "3000",
   };
 }
 

@@ -1,0 +1,51 @@
+import { nowMs } from "../runtime/clock.ts";
+import { log } from "../runtime/log.ts";
+import { type StreamCause, type StreamWake, sendStreamWakes, streamWakeOf } from "../runtime/stream-queue.ts";
+import type { StateOrders } from "./set-reader.ts";
+import { SetRun } from "./set-run.ts";
+
+/** A message of the queue, as it was received. */
+interface Received {
+  readonly messageId: string;
+  readonly body: string;
+}
+
+/**
+ * Serves the sets of connections that messages name, concurrently and each once. Returns the ids of the messages that
+ * have to come again: of a set that could not be served. An unrecognised message is dropped and reported.
+ */
+export async function deliverStream(
+  records: readonly Received[],
+  orders: StateOrders,
+  remainingMs: number,
+): Promise<ReadonlySet<string>> {
+  const until_ms = nowMs() + remainingMs;
+  const failed = new Set<string>();
+  const sets = new Map<
+    string,
+    { readonly wake: StreamWake; readonly causes: Set<StreamCause>; readonly ids: string[] }
+  >();
+  for (const { messageId, body } of records) {
+    const wake = streamWakeOf(body);
+    if (wake === undefined) {
+      log.error("A message of the stream was not recognised.", { message_id: messageId });
+      continue;
+    }
+    const name = `${wake.tenant_id}#${wake.set}`;
+    const known = sets.get(name) ?? { wake, causes: new Set(), ids: [] };
+    known.causes.add(wake.cause);
+    known.ids.push(messageId);
+    sets.set(name, known);
+  }
+  const runs = [...sets.values()].map(async ({ wake: { tenant_id, set }, causes, ids }) => {
+    try {
+      const ended = await new SetRun({ tenant_id, set, causes, orders, until_ms }).serve();
+      if (ended === "hand_over") await sendStreamWakes([{ tenant_id, set, cause: "handover" }]);
+    } catch (error) {
+      log.error("A set of connections is served again.", { tenant_id, set, error: (error as Error).name });
+      for (const id of ids) failed.add(id);
+    }
+  });
+  await Promise.all(runs);
+  return failed;
+}
