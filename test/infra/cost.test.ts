@@ -43,7 +43,7 @@ describe("the types of the templates", () => {
       ["collect-usage", 1 / 60],
       ["reconcile-books", 1 / 15],
     ]);
-    expect(costed.polled).toEqual({ standard: 8, fifo: 1 });
+    expect(costed.polled).toEqual({ standard: 8, fifo: 2 });
   });
 });
 

@@ -102,6 +102,19 @@ describe("a month", () => {
     expect(eventsOf({ ...usualMonth, requests: 100, events_per_request: 2 })).toBe(200);
   });
 
+  it("charges the stream for the minutes of its connections and for their messages", () => {
+    const of = (traffic: typeof usualMonth) => {
+      const { lines } = billWith({}, traffic).month;
+      return lines.find(({ name }) => name.startsWith("Stream"))?.dollars ?? Number.NaN;
+    };
+    const silent = { ...usualMonth, stream_connections: 1, stream_messages_per_minute: 0 };
+    // A month has 730 hours, so 0.0438 million minutes.
+    expect(of(silent)).toBeCloseTo(0.0438 * 0.25, 9);
+    const talking = { ...silent, stream_connections: 100, stream_messages_per_minute: 2 };
+    expect(of(talking)).toBeCloseTo(100 * 0.0438 * (0.25 + 2), 9);
+    expect(of({ ...talking, stream_connections: 0 })).toBe(0);
+  });
+
   it("is shown with its three dearest lines and what would lower them, in words and as a picture", () => {
     const bill = billWith();
     const picture = billPicture(bill);

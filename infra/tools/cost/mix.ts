@@ -44,6 +44,10 @@ export interface MonthlyTraffic {
   readonly endpoints_per_event: number;
   /** Prices of symbols that trading platforms send, all hours of the month. */
   readonly prices_per_second: number;
+  /** Connections of the stream that are open at a time, on average of all hours of the month. */
+  readonly stream_connections: number;
+  /** Messages of each of them in a minute, of either side; one above 32 KB counts for each 32 KB. */
+  readonly stream_messages_per_minute: number;
   readonly stored_gigabytes: number;
   /** People who sign in to the dashboard. */
   readonly operators: number;
@@ -58,6 +62,8 @@ export const usualMonth: MonthlyTraffic = {
   mix,
   endpoints_per_event: 2,
   prices_per_second: 10,
+  stream_connections: 10,
+  stream_messages_per_minute: 6,
   stored_gigabytes: 20,
   operators: 20,
   dashboard_requests: 200_000,

@@ -147,6 +147,12 @@ function otherLines(stage: CostedStage, units: MeasuredUnits, month: MonthlyTraf
       amounts: times(tickAmounts(stage, units), ticks / million),
     },
     {
+      name: `Stream, ${month.stream_connections} connections`,
+      fixed: false,
+      lower: "Fewer messages: subscribe to what is shown, and quotes at one a second; a connection alone costs 0.011.",
+      amounts: streamAmounts(month),
+    },
+    {
       name: `Storage, ${stored_gigabytes} GB${stage.recovery ? " and its recovery" : ""}`,
       fixed: false,
       lower: "Shorter retention of events and deliveries.",
@@ -167,6 +173,15 @@ function otherLines(stage: CostedStage, units: MeasuredUnits, month: MonthlyTraf
       },
     },
   ];
+}
+
+/** What API Gateway charges for a month of the stream; what its worker does is part of the events. */
+function streamAmounts({ stream_connections, stream_messages_per_minute }: MonthlyTraffic): Amounts {
+  const minutes = (stream_connections * 60 * traffic.hours_per_month) / million;
+  return {
+    stream_per_million_minutes: minutes,
+    stream_per_million_messages: minutes * stream_messages_per_minute,
+  };
 }
 
 /** Events of a month: one for each request of a route that can cause one, unless the traffic states a number. */

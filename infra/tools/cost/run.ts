@@ -16,9 +16,11 @@ const help = `Says what the service costs before the bill comes: from the synthe
 
 npm run cost -- [options]
   --requests <n>        requests of the month (default ${usualMonth.requests})
+  --connections <n>     connections of the stream that are open on average (default ${usualMonth.stream_connections})
   --mix <file>          traffic of the month as JSON; each member of the default may be replaced:
                         {"requests", "mix": {"<route>": <parts>}, "events_per_request", "endpoints_per_event",
-                        "prices_per_second", "stored_gigabytes", "operators", "dashboard_requests",
+                        "prices_per_second", "stream_connections",
+                        "stream_messages_per_minute", "stored_gigabytes", "operators", "dashboard_requests",
                         "dashboard_gigabytes"}
   --region <name>       ${regions.join(" or ")} (default ${regions[0]})
   --stage <name>        ${stages.join(" or ")}: this stage alone (default: the month of production, and both without
@@ -35,6 +37,7 @@ async function main(): Promise<void> {
   if (helpAsked(help)) return;
   const { values } = readArguments({
     requests: { type: "string" },
+    connections: { type: "string" },
     mix: { type: "string" },
     region: { type: "string", default: regions[0] },
     stage: { type: "string" },
@@ -64,10 +67,18 @@ async function main(): Promise<void> {
   console.log(`\nThe picture is in ${values.picture}.`);
 }
 
-async function trafficOf(values: { readonly requests?: string; readonly mix?: string }): Promise<MonthlyTraffic> {
-  const given = values.mix === undefined ? usualMonth : readTraffic(await textOf(values.mix), values.mix);
-  if (values.requests === undefined) return given;
-  return { ...given, requests: wholeNumber("requests", values.requests, 1) };
+async function trafficOf(values: {
+  readonly requests?: string;
+  readonly connections?: string;
+  readonly mix?: string;
+}): Promise<MonthlyTraffic> {
+  const { requests, connections, mix } = values;
+  const given = mix === undefined ? usualMonth : readTraffic(await textOf(mix), mix);
+  return {
+    ...given,
+    ...(requests !== undefined && { requests: wholeNumber("requests", requests, 1) }),
+    ...(connections !== undefined && { stream_connections: wholeNumber("connections", connections, 0) }),
+  };
 }
 
 async function textOf(file: string): Promise<string> {

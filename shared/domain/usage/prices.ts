@@ -34,6 +34,9 @@ export function priceListOf(service: string, region: Region): string {
 export const priceList = {
   /** API Gateway, REST, first 333 million requests of a month. */
   gateway_per_million_requests: { service: "AmazonApiGateway", usd: [3.5, 3.5], confirmed: us },
+  /** API Gateway, WebSocket: messages of either side by each 32 KB, first 1,000 million of a month. */
+  stream_per_million_messages: { service: "AmazonApiGateway", usd: [1, 1.14], confirmed: us },
+  stream_per_million_minutes: { service: "AmazonApiGateway", usd: [0.25, 0.285], confirmed: us },
   /** DynamoDB on demand: request units; an indexed or transactional write counts several. */
   dynamodb_per_million_write_units: { service: "AmazonDynamoDB", usd: [0.625, 0.705], confirmed: both },
   dynamodb_per_million_read_units: { service: "AmazonDynamoDB", usd: [0.125, 0.1415], confirmed: both },
