@@ -12,6 +12,7 @@ export interface TemplateResource {
 /** A synthesized template: the part that the rules read. */
 export interface Template {
   readonly Resources: Readonly<Record<string, TemplateResource>>;
+  readonly Outputs?: Readonly<Record<string, unknown>>;
 }
 
 /** A template and the name of its file. */
@@ -34,11 +35,12 @@ export interface Entry {
   readonly properties: JsonObject;
 }
 
-/** All resources of an assembly, and what the parameters of nested stacks stand for. */
+/** All resources of an assembly, and what the parameters and outputs of nested stacks stand for. */
 export interface Assembly {
   readonly entries: readonly Entry[];
   readonly byType: ReadonlyMap<string, Entry[]>;
   readonly parameters: ReadonlyMap<string, Json>;
+  readonly outputs: ReadonlyMap<string, Json>;
 }
 
 /** Whether a value is an object and no list. */
@@ -70,7 +72,12 @@ export function indexAssembly(templates: readonly NamedTemplate[]): Assembly {
   const nested = entries.filter(({ resource }) => resource.Type === "AWS::CloudFormation::Stack");
   // The library names a parameter after what it refers to, so one name means the same in every nested stack.
   const parameters = new Map(nested.flatMap(({ properties }) => Object.entries(objectOf(properties["Parameters"]))));
-  return { entries, byType: groupBy(entries, ({ resource }) => resource.Type), parameters };
+  const outputs = new Map(
+    templates.flatMap(({ template }) =>
+      Object.entries(template.Outputs ?? {}).map(([name, output]) => [name, objectOf(output)["Value"]] as const),
+    ),
+  );
+  return { entries, byType: groupBy(entries, ({ resource }) => resource.Type), parameters, outputs };
 }
 
 /** Values by a key, in their order. */
@@ -90,7 +97,7 @@ export function ofType(assembly: Assembly, type: string): readonly Entry[] {
   return assembly.byType.get(type) ?? [];
 }
 
-/** Logical id that a `Ref` or `GetAtt` leads to, through the parameter of a nested stack where there is one. */
+/** Logical id that a `Ref` or `GetAtt` leads to, through parameters and outputs of nested stacks where there are any. */
 export function targetOf(assembly: Assembly, value: Json): string | undefined {
   const expression = objectOf(value);
   const ref = expression["Ref"];
@@ -98,7 +105,9 @@ export function targetOf(assembly: Assembly, value: Json): string | undefined {
     const parameter = assembly.parameters.get(ref);
     return parameter === undefined ? ref : targetOf(assembly, parameter);
   }
-  const [logicalId] = listOf(expression["Fn::GetAtt"]);
+  const [logicalId, attribute] = listOf(expression["Fn::GetAtt"]);
+  const output = assembly.outputs.get(String(attribute).replace(/^Outputs\./, ""));
+  if (output !== undefined) return targetOf(assembly, output);
   return typeof logicalId === "string" ? logicalId : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { Aws, CfnOutput, Fn, Names, Stack } from "aws-cdk-lib";
+import { Aws, CfnOutput, Fn, Names, NestedStack, Stack } from "aws-cdk-lib";
 import {
   CfnApi,
   CfnApiMapping,
@@ -57,6 +57,13 @@ export interface StreamConnectProps {
   readonly invoker: Role;
 }
 
+interface StreamRoute {
+  readonly trigger: keyof typeof routeKeys;
+  readonly handler: IFunction;
+  readonly invoker: Role;
+  readonly authorizer: CfnAuthorizer;
+}
+
 /**
  * The WebSocket API of the stream: first itself, so that functions can name its address; then, with `connect`, what it
  * leads to.
@@ -66,13 +73,16 @@ export class StreamApi extends Construct {
   readonly url: string;
   /** Where connections are sent to and closed: `https://…/<stage>`, without a slash at the end. */
   private readonly endpoint: string;
+  /** The nested stack of what functions know: the API, and the queue of its sets. It knows no function itself. */
+  readonly base: NestedStack;
   private readonly config: StageConfig;
   private readonly api: CfnApi;
 
   constructor(scope: Construct, id: string, { config }: StreamApiProps) {
     super(scope, id);
     this.config = config;
-    this.api = new CfnApi(this, "Api", {
+    this.base = new NestedStack(this, "Base", { description: "WebSocket API of the stream, and its queue" });
+    this.api = new CfnApi(this.base, "Api", {
       name: `${serviceName}-${config.stage}-stream`,
       description: `Stream of the brokerage API, ${config.stage}`,
       protocolType: "WEBSOCKET",
@@ -81,6 +91,11 @@ export class StreamApi extends Construct {
     });
     this.endpoint = Fn.join("", ["https://", this.host, `/${apiVersion}`]);
     this.url = config.stream === undefined ? `${this.origin}/${apiVersion}` : this.origin;
+  }
+
+  /** By which the metrics of the API are found. */
+  get apiId(): string {
+    return this.api.ref;
   }
 
   /** Where clients connect, without the path: what a page of the dashboard is allowed to connect to. */
@@ -110,8 +125,10 @@ export class StreamApi extends Construct {
 
   /** The ids of connections are made by API Gateway, so a policy can only name the collection that they are in. */
   acknowledgePosts({ role }: ServiceFunction): void {
-    // In the nested stack the API's id is a parameter, which the library names after the API.
-    const apiId = `<referenceto${Names.nodeUniqueId(this.api.node)}Ref>`;
+    // In the nested stack of a function the API's id is a parameter, which the library names after the output of this.
+    const { nestedStackResource = this.api } = this.base;
+    const output = `${Names.nodeUniqueId(nestedStackResource.node)}Outputs${Names.nodeUniqueId(this.api.node)}Ref`;
+    const apiId = `<referenceto${output}>`;
     const api = `arn:<AWS::Partition>:execute-api:<AWS::Region>:<AWS::AccountId>:${apiId}`;
     for (const method of postMethods) {
       acknowledge(
@@ -122,14 +139,16 @@ export class StreamApi extends Construct {
     }
   }
 
-  /** Adds the routes, the authorizer and the stage. */
+  /** Adds the routes, the authorizer and the stage, in a nested stack that knows the functions. */
   connect({ sockets, invoker }: StreamConnectProps): void {
     const handlerOf = (trigger: SocketTrigger): IFunction => {
       const [found, ...others] = sockets.filter((socket) => socket.trigger === trigger);
       if (found !== undefined && others.length === 0) return found.handler;
       throw new Error(`One background row is the stream's ${trigger}, not ${others.length + (found ? 1 : 0)}.`);
     };
-    const authorizer = new CfnAuthorizer(this, "Authorizer", {
+    const stack = new NestedStack(this, "Routes", { description: "Routes of the stream" });
+    acknowledge(stack, "CloudFormation-Validate::W2509", "The parameters are ARNs of functions, not secrets.");
+    const authorizer = new CfnAuthorizer(stack, "Authorizer", {
       apiId: this.api.ref,
       name: "stream",
       authorizerType: "REQUEST",
@@ -139,11 +158,11 @@ export class StreamApi extends Construct {
       identitySource: [],
     });
     const routes = (["connect", "disconnect", "message"] as const).map((trigger) =>
-      this.addRoute(trigger, handlerOf(trigger), invoker, authorizer),
+      this.addRoute(stack, { trigger, handler: handlerOf(trigger), invoker, authorizer }),
     );
-    const stage = this.addStage();
+    const stage = this.addStage(stack);
     for (const route of routes) stage.addResourceDependency(route);
-    this.addDomain(stage);
+    this.addDomain(stack, stage);
   }
 
   /** The API's own host, which it answers at with and without a domain. */
@@ -151,13 +170,8 @@ export class StreamApi extends Construct {
     return Fn.join("", [`${this.api.ref}.execute-api.${Aws.REGION}.`, Aws.URL_SUFFIX]);
   }
 
-  private addRoute(
-    trigger: keyof typeof routeKeys,
-    handler: IFunction,
-    invoker: Role,
-    authorizer: CfnAuthorizer,
-  ): CfnRoute {
-    const integration = new CfnIntegration(this, `${trigger}-integration`, {
+  private addRoute(stack: Construct, { trigger, handler, invoker, authorizer }: StreamRoute): CfnRoute {
+    const integration = new CfnIntegration(stack, `${trigger}-integration`, {
       apiId: this.api.ref,
       integrationType: "AWS_PROXY",
       integrationMethod: "POST",
@@ -165,7 +179,7 @@ export class StreamApi extends Construct {
       credentialsArn: invoker.roleArn,
     });
     const isOpening = trigger === "connect";
-    const route = new CfnRoute(this, `${trigger}-route`, {
+    const route = new CfnRoute(stack, `${trigger}-route`, {
       apiId: this.api.ref,
       routeKey: routeKeys[trigger],
       target: Fn.join("/", ["integrations", integration.ref]),
@@ -179,13 +193,13 @@ export class StreamApi extends Construct {
     return route;
   }
 
-  private addStage(): CfnStage {
+  private addStage(stack: Construct): CfnStage {
     const { methodThrottle, logRetention, logAndSecretRemovalPolicy } = this.config;
-    const logs = new LogGroup(this, "AccessLogs", {
+    const logs = new LogGroup(stack, "AccessLogs", {
       retention: logRetention,
       removalPolicy: logAndSecretRemovalPolicy,
     });
-    return new CfnStage(this, "Stage", {
+    return new CfnStage(stack, "Stage", {
       apiId: this.api.ref,
       stageName: apiVersion,
       autoDeploy: true,
@@ -201,16 +215,16 @@ export class StreamApi extends Construct {
   }
 
   /** The stream at a name of its own, at its root; the name has to be pointed at its target. */
-  private addDomain(stage: CfnStage): void {
+  private addDomain(stack: Construct, stage: CfnStage): void {
     const { stream } = this.config;
     if (stream === undefined) return;
-    const name = new CfnDomainName(this, "Domain", {
+    const name = new CfnDomainName(stack, "Domain", {
       domainName: stream.domain,
       domainNameConfigurations: [
         { certificateArn: stream.certificateArn, endpointType: "REGIONAL", securityPolicy: "TLS_1_2" },
       ],
     });
-    new CfnApiMapping(this, "DomainPath", { apiId: this.api.ref, domainName: name.ref, stage: stage.ref });
+    new CfnApiMapping(stack, "DomainPath", { apiId: this.api.ref, domainName: name.ref, stage: stage.ref });
     const target = { value: name.attrRegionalDomainName, description: "Where the name of the stream has to point to" };
     new CfnOutput(Stack.of(this), "StreamDomainTarget", target);
   }

@@ -71,7 +71,7 @@ export class ServiceStack extends Stack {
     this.pool = new OperatorPool(this, "Operators", { config, dashboardUrl: dashboard.url });
     this.ladder = new WebhookLadder(this, "Ladder", { config, timeoutSeconds: workTimeout(rows, "deliveries") });
     this.marginQueue = new MarginQueue(this, "Margin", { config, timeoutSeconds: workTimeout(rows, "evaluations") });
-    this.eventQueues = eventQueues(this, config, rows);
+    this.eventQueues = { ...eventQueues(this, config, rows), stream: streamQueue(this.stream.base, config, rows) };
     this.functions = new FunctionStacks(this, {
       config,
       bundles: props.bundles,
@@ -158,9 +158,9 @@ export class ServiceStack extends Stack {
 
   private addWatch(rows: readonly BackgroundRow[], background: BackgroundFunctions, routes: readonly Route[]): void {
     const { config, tables } = this;
-    // The authorizer throws for each token that has expired, as API Gateway asks of it, and Lambda counts that as an
-    // error. When it really fails, the gateway answers 503, which the alarms on 5xx count.
-    const counted = rows.filter(({ trigger }) => trigger.authorizer !== true);
+    // Authorizers throw for each token that has expired, as API Gateway asks of them, and Lambda counts that as an error.
+    // When one really fails, the gateway answers 5xx, which has alarms of its own.
+    const counted = rows.filter(({ trigger }) => trigger.authorizer !== true && trigger.socket !== "authorizer");
     const alarms = new Alarms(this, "Alarms", {
       config,
       tables,
@@ -172,6 +172,7 @@ export class ServiceStack extends Stack {
       backgroundIds: counted.filter(({ stage }) => stage === undefined).map(({ id }) => id),
       stageIds: counted.filter(({ stage }) => stage !== undefined).map(({ id }) => id),
       lateStreams: background.lateStreams,
+      streamApiId: this.stream.apiId,
       routeIds: routes.map(({ id }) => id).filter((id) => slowRoutes[id] === undefined),
     });
     new Budget(this, "Cost", { config, topic: alarms.topic });
@@ -190,14 +191,14 @@ export class ServiceStack extends Stack {
 }
 
 /**
- * The queue of outbox items to publish, in the order of each brokerage, that of events with many deliveries, that of
- * refusals to record, and that of sets of connections, one worker at a time for each.
+ * The queue of outbox items to publish, in the order of each brokerage, that of events with many deliveries, and that
+ * of refusals to record.
  */
 function eventQueues(
   scope: Construct,
   config: StageConfig,
   rows: readonly BackgroundRow[],
-): Readonly<Record<EventQueue, WorkQueue>> {
+): Readonly<Record<Exclude<EventQueue, "stream">, WorkQueue>> {
   const { concurrency, fanOutConcurrency, refusalConcurrency } = config.publishing;
   const publishing = new WorkQueue(scope, "Publishing", {
     ...{ config, name: "publish", noun: "Keys", fifo: true, variable: "PUBLISH_QUEUE_URL", concurrency },
@@ -220,14 +221,18 @@ function eventQueues(
     keptDays: limits.queues.refusal_days,
     batch: { messages: limits.audit.refusals_per_batch, windowSeconds: limits.audit.refusals_window_seconds },
   });
-  const stream = new WorkQueue(scope, "StreamSets", {
+  return { publishing, fan_out, refusals };
+}
+
+/** The queue of sets of connections, one worker at a time for each. */
+function streamQueue(scope: Construct, config: StageConfig, rows: readonly BackgroundRow[]): WorkQueue {
+  return new WorkQueue(scope, "Sets", {
     ...{ config, name: "stream", noun: "Sets", fifo: true, variable: "STREAM_QUEUE_URL" },
     concurrency: config.streaming.concurrency,
     timeoutSeconds: workTimeout(rows, "stream"),
     visibilitySeconds: limits.queues.stream_visibility_seconds,
     lateAfterSeconds: limits.queues.late_stream_seconds,
   });
-  return { publishing, fan_out, refusals, stream };
 }
 
 /** The ids of keys are made by API Gateway, so a policy can only name the collections that they are in. */

@@ -75,6 +75,7 @@ export const metricNames = [
   "AccountMovedOn",
   "ReconciliationDifference",
   "StreamWakeFailed",
+  "StreamPostFailed",
 ] as const;
 
 /** Name of a metric that functions count. */

@@ -81,10 +81,10 @@ describe("what is kept", () => {
       const execution = JSON.stringify(properties["LogGroupName"] ?? "").includes("API-Gateway-Execution-Logs");
       return `${execution ? "execution log " : ""}${deletion} ${replace}`;
     });
-    // A log for each function without a route, one for all others, one for the gateway's access, and three secrets.
+    // A log for each function without a route, one for all others, two for the gateways' access, and three secrets.
     const functions = ofType(synthesized("production"), "AWS::Lambda::Function").length;
     const behindRoutes = routes.filter(({ stages }) => stages.includes("production")).length;
-    const kept = functions - behindRoutes + 5;
+    const kept = functions - behindRoutes + 6;
     expect(policies.filter((policy) => policy === "RetainExceptOnCreate Retain")).toHaveLength(kept);
     expect(policies.filter((policy) => policy !== "RetainExceptOnCreate Retain")).toEqual([
       "execution log Delete Delete",
@@ -156,6 +156,8 @@ describe("what is kept", () => {
       "fan-out-dead": 1_209_600,
       "fan-out": 86_400,
       "refusals-dead": 1_209_600,
+      "stream-dead.fifo": 1_209_600,
+      "stream.fifo": 86_400,
       // A message is the only copy of a refusal.
       refusals: 345_600,
     });
@@ -178,7 +180,7 @@ describe("what runs by itself", () => {
     expect(names.sort()).toEqual(expected.map((name) => `brokerage/sandbox/${name}`));
   });
 
-  test("provision and both sweeps run every minute, sealing and counting every hour, with a dead-letter queue", () => {
+  test("provision and the sweeps run every minute, sealing and counting every hour, with a dead-letter queue", () => {
     const schedules = ofType(synthesized("production"), "AWS::Scheduler::Schedule").map(({ properties }) => [
       properties["ScheduleExpression"],
       at(properties["Target"], "Input"),
@@ -190,6 +192,7 @@ describe("what runs by itself", () => {
       ["rate(1 hour)", '{"action":"seal"}', true],
       ["rate(1 hour)", '{"action":"collect"}', true],
       ["rate(15 minutes)", '{"action":"reconcile"}', true],
+      ["rate(1 minute)", '{"action":"sweep"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
     ]);
   });
@@ -272,6 +275,7 @@ describe("what runs by itself", () => {
       "retry-long-late",
       "route-failures",
       "schedule-failures",
+      ...["stream-dead", "stream-errors", "stream-late", "stream-post-failed", "stream-wake-failed"],
       "table-throttles",
       "transaction-conflicts",
       "unexpected-operation",
@@ -283,15 +287,15 @@ describe("what runs by itself", () => {
   });
 
   test.each(["sandbox", "production"] as const)(
-    "the alarm on background errors of %s counts every function without a route but the authorizer",
+    "the alarm on background errors of %s counts every function without a route but the authorizers",
     (stage) => {
       const alarms = ofType(synthesized(stage), "AWS::CloudWatch::Alarm").filter(({ properties }) =>
         /-(?:background|sandbox)-errors(?:-\d+)?$/.test(String(properties["AlarmName"])),
       );
       const metrics = alarms.flatMap(({ properties }) => list(properties["Metrics"]));
       const counted = metrics.flatMap((metric) => list(at(metric, "MetricStat", "Metric", "Dimensions", 0, "Value")));
-      // The authorizer throws for each token that has expired: that is an answer and no failure.
-      const expected = backgroundOf(stage).filter(({ id }) => id !== "authorize");
+      // Authorizers throw for each token that has expired: that is an answer and no failure.
+      const expected = backgroundOf(stage).filter(({ id }) => !["authorize", "stream-authorize"].includes(id));
       expect(counted.sort()).toEqual(expected.map(({ id }) => `brokerage-${stage}-${id}`).sort());
     },
   );
@@ -345,7 +349,7 @@ describe("what runs by itself", () => {
     const { Outputs: outputs } = parent.template as unknown as { Outputs: Record<string, unknown> };
     expect(Object.keys(outputs).sort()).toEqual([
       ...["ApiUrl", "AuditBucketName", "DashboardUrl", "PoolClientId", "PoolIssuer", "ProvisionFunctionName"],
-      "UsagePlanId",
+      ...["StreamUrl", "UsagePlanId"],
     ]);
   });
 });

@@ -257,7 +257,7 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("five functions receive from queues, and no function sends to a dead-letter queue", () => {
+  test("six functions receive from queues, and no function sends to a dead-letter queue", () => {
     for (const stage of ["sandbox", "production"] as const) {
       const roles = ofType(synthesized(stage), "AWS::IAM::Role");
       const receivers = roles.filter((role) => lines(role).some((line) => /sqs:(?!SendMessage )/.test(line)));
@@ -267,9 +267,10 @@ describe("rights of the functions", () => {
         "RecordRefusals",
         "Deliver",
         "Evaluate",
+        "StreamDeliver",
       ]);
       expect(
-        roles.flatMap(lines).filter((line) => /(?:deliver|margin|publish|fanout|refusals)dead/.test(line)),
+        roles.flatMap(lines).filter((line) => /(?:deliver|margin|publish|fanout|refusals|stream)dead/.test(line)),
       ).toEqual([]);
     }
   });

@@ -22,6 +22,7 @@ import { allow } from "../grants.ts";
 import { type AlarmRule, filledSum, fiveMinutes } from "./alarm-rule.ts";
 import { platformAlarms } from "./platform-alarms.ts";
 import { runbookOf } from "./runbooks.ts";
+import { streamAlarms, streamErrorRule } from "./stream-alarms.ts";
 import { tableRules, type WatchedTables } from "./table-alarms.ts";
 
 /** Namespace of what the functions count themselves, written to their logs in CloudWatch's embedded metric format. */
@@ -39,6 +40,8 @@ export interface AlarmsProps {
   /** Those of them that only this stage has. */
   readonly stageIds: readonly string[];
   readonly lateStreams: readonly LateStream[];
+  /** Id of the WebSocket API. */
+  readonly streamApiId: string;
   /** Ids of the functions behind routes that must keep the average latency. */
   readonly routeIds: readonly string[];
 }
@@ -277,7 +280,11 @@ export class Alarms extends Construct {
         evaluationPeriods: 3,
         datapointsToAlarm: 2,
       },
-      ...platformAlarms.map(({ metricName, ...alarm }) => ({ ...alarm, metric: this.ownMetric(metricName) })),
+      ...[...platformAlarms, ...streamAlarms].map(({ metricName, ...alarm }) => ({
+        ...alarm,
+        metric: this.ownMetric(metricName),
+      })),
+      streamErrorRule({ ApiId: this.props.streamApiId, Stage: apiVersion }),
       ...lateStreams.map(({ id, description, functionId }) => ({
         id,
         description,

@@ -148,12 +148,21 @@ const conflicts: Situation = {
   },
 };
 
+const failingStream: Situation = {
+  what: "handshakes of the stream end with 5xx",
+  happens: ({ assembly }) => {
+    const apis = assembly.resources.filter(({ type }) => type === "AWS::ApiGatewayV2::Api");
+    return apis.map(({ physical_id: ApiId }) => changes("ExecutionError", { ApiId, Stage: "v2" }, [3]));
+  },
+};
+
 const slowest = Array.from({ length: 100 }, (_, n) => (n < 2 ? 5000 : 10));
 
-/** Ids of background functions of every stage, or of those of one alone; the authorizer fails by throwing. */
+/** Ids of background functions of every stage, or of those of one alone; authorizers refuse by throwing. */
 const background = (own: boolean) => (stage: Stage) =>
   backgroundOf(stage)
     .filter((row) => (row.stage !== undefined) === own && row.trigger.authorizer !== true)
+    .filter(({ trigger }) => trigger.socket !== "authorizer")
     .map(({ id }) => id);
 const quickRoutes = (stage: Stage) =>
   routes.filter((row) => row.stages.includes(stage) && slowRoutes[row.id] === undefined).map(({ id }) => id);
@@ -181,6 +190,9 @@ export const situations: Readonly<Record<string, Situation>> = {
   "publish-failed": counted("commits cannot be published", "EventPublishFailed"),
   "outbox-parked": counted("a commit could not be published three times", "OutboxParked"),
   "message-failed": counted("deliveries cannot be queued", "DeliveryMessageFailed"),
+  "stream-wake-failed": counted("the queue of the stream takes no message", "StreamWakeFailed"),
+  "stream-post-failed": counted("messages for open connections are not taken", "StreamPostFailed"),
+  "stream-errors": failingStream,
   "unexpected-operation": counted("a platform moves money by an operation of no command", "UnexpectedOperation"),
   "money-needs-attention": counted("money of a liquidation was not brought back", "MoneyNeedsAttention"),
   "command-late": counted("a command waits for a bridge that does not take it", "CommandLate"),
@@ -200,6 +212,8 @@ export const situations: Readonly<Record<string, Situation>> = {
   "publish-dead": deadLetter("publish-dead.fifo", "commits crashed the publisher"),
   "fan-out-dead": deadLetter("fan-out-dead", "an event with many deliveries crashed its function"),
   "refusals-dead": deadLetter("refusals-dead", "a refusal could not be recorded"),
+  "stream-dead": deadLetter("stream-dead.fifo", "a set of connections crashed the worker of the stream"),
+  "stream-late": untaken("stream.fifo"),
   "deliver-late": untaken("deliver"),
   "deliver-unproven-late": untaken("deliver-unproven"),
   "retry-1m-late": untaken("retry-1m"),
