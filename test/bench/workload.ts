@@ -82,6 +82,7 @@ export async function startWorkload(): Promise<Workload> {
       const parts = { headers: form, body: fields({ token: body.refresh_token }), atMs: Date.now() };
       return { open: true, address: "/oauth/revoke", parts };
     },
+    create_stream_ticket: async () => ({ address: "/stream_tickets" }),
     create_operator: async () => ({ as: await newBrokerage(api), address: "/operators", parts: { body: operator } }),
     get_operator: () => newOperator(),
     invite_operator: () => newOperator("/invite"),

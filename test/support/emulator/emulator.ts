@@ -72,6 +72,7 @@ export function functionEnvironment(emulator: Emulator): Record<string, string> 
     VOLATILE_TABLE_NAME: emulator.volatileTableName,
     KEY_TABLE_NAME: emulator.keyTableName,
     PUBLIC_BASE_URL: "https://api.test.example/v2",
+    STREAM_URL: "wss://stream.test.example/v2",
     TOKEN_ISSUER: "https://api.test.example/v2",
     TOKEN_AUDIENCE: "https://api.test.example/v2",
     AWS_REGION: "eu-west-1",

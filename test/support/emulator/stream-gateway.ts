@@ -50,7 +50,6 @@ export function newConnectionId(): string {
 export async function startStreamGateway(): Promise<StreamGateway> {
   const connections = await startConnectionEndpoint();
   process.env["STREAM_ENDPOINT"] = connections.endpoint;
-  process.env["STREAM_URL"] = "wss://stream.test.example/v2";
   const { handler: authorize } = await import("../../../functions/stream/authorize.ts");
   const { handler: onConnect } = await import("../../../functions/stream/connect.ts");
   const { handler: onMessage } = await import("../../../functions/stream/message.ts");
