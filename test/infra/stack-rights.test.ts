@@ -81,6 +81,28 @@ describe("rights of the functions", () => {
     ]);
   });
 
+  test("the functions of the stream reach its items, their part of the main table, and its queue", () => {
+    const stream = (...actions: string[]) => actions.map((each) => `Allow dynamodb:${each} volatile brk_*|STREAM`);
+    const list = (...actions: string[]) => actions.map((each) => `Allow dynamodb:${each} volatile GLOBAL|STREAMS`);
+    const [wake, refusals] = ["stream", "refusals"].map((queue) => `Allow sqs:SendMessage queue ${queue}`);
+    const leaving = stream("BatchGetItem", "UpdateItem", "DeleteItem");
+    const wanted: Readonly<Record<string, readonly (string | undefined)[]>> = {
+      authorize: [
+        "Allow dynamodb:BatchGetItem main brk_*#app_* brk_*#fam_* brk_*#opr_* GLOBAL|KEYS",
+        "Allow dynamodb:DeleteItem volatile GLOBAL|STREAMTICKET|*",
+        refusals,
+      ],
+      connect: [...leaving, ...stream("PutItem"), ...list("PutItem"), wake],
+      disconnect: leaving,
+      message: [...leaving, "Allow dynamodb:BatchGetItem main brk_*#acc_* brk_*|SYM brk_*|SRC|src_* brk_*|SEQ", wake],
+      sweep: [...leaving, ...list("Query", "DeleteItem"), wake],
+    };
+    for (const [name, rights] of Object.entries(wanted)) {
+      const found = rightsOf("production", `stream-${name}`).filter((line) => !line.includes("ManageConnections"));
+      expect(found.sort(), name).toEqual([...rights].sort());
+    }
+  });
+
   test("the rotation touches its secret and the public keys, nothing else", () => {
     expect(rightsOf("production", "rotate-signing-key").sort()).toEqual(
       [

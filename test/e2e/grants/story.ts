@@ -17,6 +17,7 @@ import { tellOfDrift } from "./drift.ts";
 import { tellOfCommands, tellOfInternalMoney } from "./money.ts";
 import { tellOfOperators, tellOfPersons } from "./operators.ts";
 import { type Placing, put, quote, quoteSymbol, type StoryOptions, unused, withPlacing } from "./stack.ts";
+import { tellOfStream } from "./stream.ts";
 
 /** An application from its creation to its end, with its tokens; changes under keys, so that answers are kept. */
 async function tellOfApplications({ api, baseUrl }: Stack): Promise<void> {
@@ -326,6 +327,7 @@ export async function tellStory(told: StoryOptions): Promise<void> {
   await tellOfSandboxMarket(told);
   await tellOfInternalMoney(told);
   await tellOfCommands(told);
+  await tellOfStream(stack);
   await tellOfDrift(told);
   const feed = await tellOfFeed(stack);
   await tellOfResets(stack);

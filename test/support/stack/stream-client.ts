@@ -1,0 +1,64 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import WebSocket from "ws";
+
+/** A connection as a client holds it. */
+export interface StreamSocket {
+  readonly socket: WebSocket;
+  readonly send: (message: unknown) => void;
+  /** The next message that is so, also one that came before; those that are not are left out. */
+  // biome-ignore lint/suspicious/noExplicitAny: messages are checked by the assertions, not by the compiler.
+  readonly next: (isWanted: (message: any) => boolean) => Promise<any>;
+  readonly close: () => Promise<void>;
+}
+
+/** Opens a connection, with a ticket in the address or a token in the header. */
+export async function openStream(url: string, token?: string): Promise<StreamSocket> {
+  const socket = new WebSocket(url, "brokerage.v2+json", headersOf(token));
+  // biome-ignore lint/suspicious/noExplicitAny: see above.
+  const received: any[] = [];
+  socket.on("message", (data) => received.push(JSON.parse(String(data))));
+  await once(socket, "open");
+  return {
+    socket,
+    send: (message) => socket.send(typeof message === "string" ? message : JSON.stringify(message)),
+    next: async (isWanted) => {
+      for (;;) {
+        while (received.length > 0) {
+          const message = received.shift();
+          if (isWanted(message)) return message;
+        }
+        await once(socket, "message", { signal: AbortSignal.timeout(30_000) });
+      }
+    },
+    close: async () => {
+      const closed = once(socket, "close");
+      socket.close();
+      await closed;
+    },
+  };
+}
+
+/** The status of a handshake; 101 where it opens a connection, which is closed at once. */
+export async function handshakeStatus(url: string, token?: string): Promise<number> {
+  const socket = new WebSocket(url, headersOf(token));
+  const answers = new AbortController();
+  const { signal } = answers;
+  try {
+    return await Promise.race([
+      once(socket, "unexpected-response", { signal }).then(([, answer]: [unknown, IncomingMessage]) => {
+        answer.resume();
+        return answer.statusCode ?? 0;
+      }),
+      once(socket, "open", { signal }).then(() => 101),
+    ]);
+  } finally {
+    answers.abort();
+    socket.on("error", () => undefined);
+    socket.terminate();
+  }
+}
+
+function headersOf(token: string | undefined) {
+  return token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } };
+}
