@@ -1,0 +1,177 @@
+import type { BatchMember, ClosingMessage, ErrorMessage, ServerMessage, Subscription } from "./messages.ts";
+
+/** The part of a WebSocket that is used: that of browsers, of Node and of the package `ws`. */
+export interface Socket {
+  send(text: string): void;
+  close(): void;
+  onopen: unknown;
+  onmessage: unknown;
+  onclose: unknown;
+  onerror: unknown;
+}
+
+/** What the owner of connections hears of one. */
+export interface ConnectionEvents {
+  /** The socket is open: subscriptions can be sent. */
+  opened(): void;
+  /** All that was subscribed so far is complete, for the first time. */
+  live(connection: Connection): void;
+  message(message: BatchMember): void;
+  refused(error: ErrorMessage): void;
+  closing(connection: Connection, message: ClosingMessage): void;
+  /** The connection is over; it is not heard of again. */
+  lost(connection: Connection): void;
+}
+
+/** Time limits of a connection, in milliseconds. */
+export interface ConnectionLimits {
+  /** From the begin of the handshake to the first message. */
+  readonly openMs: number;
+  /** Longest quiet time: the service sends a heartbeat every five minutes. Then a ping has to be answered. */
+  readonly quietMs: number;
+  readonly pongMs: number;
+}
+
+/** The service takes ten messages in a second of its clock, which may overlap two seconds of this one. */
+const sentPerSecond = 5;
+
+/** One socket of the stream: it sends at the pace that the service allows and notices when the other side is gone. */
+export class Connection {
+  /** Subscriptions sent over this connection. */
+  readonly sent = new Set<string>();
+  /** Set when the service has announced the end of the connection. */
+  ending = false;
+  /** Whether messages can be sent. */
+  isOpen = false;
+  /** Whether all that was subscribed at first is complete. */
+  isLive = false;
+  private readonly socket: Socket;
+  private readonly events: ConnectionEvents;
+  private readonly limits: ConnectionLimits;
+  private readonly waiting: string[] = [];
+  /** Channels whose replay or snapshot is not complete. */
+  private readonly syncing = new Set<string>();
+  private greeted = false;
+  /** Messages that may be sent before the pace allows more. */
+  private allowed = sentPerSecond;
+  private over = false;
+  private watch: ReturnType<typeof setTimeout> | undefined;
+  private pacing: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(socket: Socket, events: ConnectionEvents, limits: ConnectionLimits) {
+    this.socket = socket;
+    this.events = events;
+    this.limits = limits;
+    this.expectWithin(limits.openMs);
+    socket.onopen = () => {
+      this.isOpen = !this.over;
+      if (this.isOpen) events.opened();
+    };
+    socket.onmessage = ({ data }: { data: unknown }) => this.receive(data);
+    socket.onclose = () => this.end();
+    // A socket that fails is closed next, except where the handshake was refused.
+    socket.onerror = () => this.end();
+  }
+
+  /** Sends a subscription. */
+  subscribe(subscription: Subscription): void {
+    this.sent.add(subscription.id);
+    for (const { name } of subscription.channels) this.syncing.add(`${subscription.id} ${name}`);
+    this.send({ type: "subscribe", ...subscription });
+  }
+
+  /** Ends a subscription. */
+  unsubscribe(id: string): void {
+    if (!this.sent.delete(id)) return;
+    this.forget(id);
+    this.send({ type: "unsubscribe", id });
+  }
+
+  /** Drops the connection if the service does not answer. */
+  check(): void {
+    if (this.over || !this.greeted) return;
+    this.send({ type: "ping" });
+    this.expectWithin(this.limits.pongMs);
+  }
+
+  /** Closes the socket. Nothing that arrives after this is heard of. */
+  end(): void {
+    if (this.over) return;
+    this.over = true;
+    this.isOpen = false;
+    this.isLive = false;
+    clearTimeout(this.watch);
+    clearTimeout(this.pacing);
+    this.socket.close();
+    this.events.lost(this);
+  }
+
+  private receive(data: unknown): void {
+    if (this.over) return;
+    const message = parsed(data);
+    if (message === undefined) {
+      this.end();
+      return;
+    }
+    clearTimeout(this.watch);
+    this.watch = setTimeout(() => this.check(), this.limits.quietMs);
+    if (message.type === "hello") this.greeted = true;
+    if (message.type === "batch") for (const member of message.messages) this.receiveMember(member);
+    if (message.type === "error") this.refuse(message);
+    if (message.type === "closing") this.events.closing(this, message);
+    this.noteLive();
+  }
+
+  private receiveMember(member: BatchMember): void {
+    if (this.over) return;
+    if (member.type === "sync_end") this.syncing.delete(`${member.subscription} ${member.channel}`);
+    if (member.type === "expiring") this.ending = true;
+    this.events.message(member);
+  }
+
+  private refuse(error: ErrorMessage): void {
+    if (error.id !== undefined) this.forget(error.id);
+    this.events.refused(error);
+  }
+
+  private forget(id: string): void {
+    for (const key of this.syncing) if (key.startsWith(`${id} `)) this.syncing.delete(key);
+  }
+
+  private noteLive(): void {
+    if (this.isLive || this.over || !this.greeted || this.syncing.size > 0) return;
+    this.isLive = true;
+    this.events.live(this);
+  }
+
+  private expectWithin(ms: number): void {
+    clearTimeout(this.watch);
+    this.watch = setTimeout(() => this.end(), ms);
+  }
+
+  private send(message: object): void {
+    this.waiting.push(JSON.stringify(message));
+    this.sendAllowed();
+  }
+
+  private sendAllowed(): void {
+    const now = this.waiting.splice(0, this.allowed);
+    this.allowed -= now.length;
+    for (const text of now) this.socket.send(text);
+    if (this.allowed === sentPerSecond) return;
+    this.pacing ??= setTimeout(() => {
+      this.pacing = undefined;
+      this.allowed = sentPerSecond;
+      this.sendAllowed();
+    }, 1000);
+  }
+}
+
+/** A message of the service; undefined for what is none. */
+function parsed(data: unknown): ServerMessage | undefined {
+  try {
+    return JSON.parse(String(data)) as ServerMessage;
+  } catch {
+    return undefined;
+  }
+}
