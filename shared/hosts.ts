@@ -6,6 +6,12 @@ export const publishedUrls: Readonly<Record<Stage, string>> = {
   sandbox: "https://sandbox.brokerage.example/v2",
 };
 
+/** Address of a stage's stream in the published documents; a deployment replaces it. */
+export const publishedStreamUrls: Readonly<Record<Stage, string>> = {
+  production: "wss://stream.brokerage.example",
+  sandbox: "wss://stream.sandbox.brokerage.example",
+};
+
 /** Claims `iss` and `aud` of the access tokens of the API at an address (RFC 9068): its origin, and the address. */
 export function tokenClaims(apiUrl: string): { readonly issuer: string; readonly audience: string } {
   return { issuer: new URL(apiUrl).origin, audience: apiUrl };

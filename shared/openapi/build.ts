@@ -74,6 +74,10 @@ once. The OAuth endpoints answer as RFC 6749 defines instead. An unknown path an
 answers 405 with \`Allow\`. A URL with more than 10,240 characters answers 414 before it is matched to an operation, so
 the body is not a problem document: its \`message\` describes the error. Include \`X-Request-Id\` in support requests.
 
+## Stream
+A WebSocket sends events, accounts, quotes and commands as they change, with the numbers that the events have here:
+\`GET /asyncapi.json\` describes it. Browsers connect with a ticket of \`POST /stream_tickets\`.
+
 ## Versions
 Within a version, members, operations, codes and event types are only added. Ignore those that you do not know.`;
 

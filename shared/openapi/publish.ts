@@ -3,9 +3,10 @@ import { helpAsked, readArguments, runCommand } from "../runtime/command-line.ts
 import { buildOpenApi, printOpenApi } from "./build.ts";
 import { postmanCollection, postmanEnvironment } from "./postman.ts";
 import { referencePage } from "./reference.ts";
+import { buildAsyncApi, printAsyncApi } from "./stream/build-async.ts";
 
 const help = `Writes what is published about the API into .build/docs/, for any host of static files: the
-reference page, the OpenAPI document of each stage, and a Postman collection of the sandbox with its environment.
+reference page, the OpenAPI document of each stage, the AsyncAPI document of the stream, and a Postman collection of the sandbox with its environment.
 
 npm run docs -- [options]
   --help             this text`;
@@ -21,6 +22,7 @@ async function publish(): Promise<void> {
     "index.html": referencePage(document),
     "openapi.json": printOpenApi(document),
     "openapi.sandbox.json": printOpenApi(sandbox),
+    "asyncapi.json": printAsyncApi(buildAsyncApi()),
     "postman-collection.json": `${JSON.stringify(postmanCollection(sandbox), null, 2)}\n`,
     "postman-environment.json": `${JSON.stringify(postmanEnvironment(sandbox), null, 2)}\n`,
   };

@@ -1,7 +1,7 @@
 import type { Route } from "../routes/route.ts";
 import { Nothing, TokenError } from "../schema/oauth.ts";
 import { type ProblemCode, problemCodes, problemKind } from "../schema/problem.ts";
-import { OpenApiDocument } from "../schema/service.ts";
+import { AsyncApiDocument, OpenApiDocument } from "../schema/service.ts";
 import type { JsonObject } from "./document.ts";
 import { headersOf, rateHeaders } from "./headers.ts";
 import { linksOf } from "./links.ts";
@@ -46,9 +46,14 @@ function isCounted(row: Route): boolean {
   return row.rate !== "none";
 }
 
-/** The response has an entity tag: a resource with a version, or the OpenAPI document. */
+/** The reply is a description of the API. */
+function isDescription({ reply }: Route): boolean {
+  return reply === OpenApiDocument || reply === AsyncApiDocument;
+}
+
+/** The response has an entity tag: a resource with a version, or a description of the API. */
 export function hasEntityTag(row: Route): boolean {
-  return membersOf(row.reply)["version"] !== undefined || row.reply === OpenApiDocument;
+  return membersOf(row.reply)["version"] !== undefined || isDescription(row);
 }
 
 /** Problem responses that many operations have with the same codes, by the name of the component. */
@@ -109,13 +114,13 @@ export function responsesOf(row: Route, rows: readonly Route[]): Record<string, 
   return { [row.status]: successOf(row, rows), ...unchanged, ...refusals };
 }
 
-/** Only the OpenAPI document is large enough to be compressed, so its tag is weak. */
+/** Only the descriptions are large enough to be compressed, so their tags are weak. */
 function tagHeaders(row: Route): string[] {
-  return row.reply === OpenApiDocument ? ["ETag-Weak", "Vary"] : ["ETag"];
+  return isDescription(row) ? ["ETag-Weak", "Vary"] : ["ETag"];
 }
 
 function notModifiedOf(row: Route): JsonObject {
-  if (row.reply !== OpenApiDocument && isCounted(row)) return responseReference("NotModified");
+  if (!isDescription(row) && isCounted(row)) return responseReference("NotModified");
   return notModified([...tagHeaders(row), "Cache-Control", ...(isCounted(row) ? rateHeaders : [])]);
 }
 

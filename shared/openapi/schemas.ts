@@ -32,6 +32,8 @@ import * as reset from "../schema/reset.ts";
 import * as sandbox from "../schema/sandbox.ts";
 import * as service from "../schema/service.ts";
 import * as settings from "../schema/settings.ts";
+import * as streamRequest from "../schema/stream/client-messages.ts";
+import * as streamMessage from "../schema/stream/server-messages.ts";
 import * as streamTicket from "../schema/stream/ticket.ts";
 import * as symbol from "../schema/symbol.ts";
 import * as trade from "../schema/trade.ts";
@@ -68,6 +70,8 @@ const modules: readonly object[] = [
   service,
   settings,
   source,
+  streamMessage,
+  streamRequest,
   summary,
   transfer,
   streamTicket,

@@ -161,6 +161,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   Me: "The calling application or operator, with its scopes and limits.",
   OpenApiDocument: "An OpenAPI 3.0.3 document.",
   StreamTicket: "A ticket that opens one connection to the WebSocket stream.",
+  AsyncApiDocument: "An AsyncAPI 3.0 document.",
   RateLimits: "Rate limits of the caller, with what is left of them.",
   RejectionReason: "Reason why a verification was rejected.",
   ReplayEventsRequest: "Range of events to replay.",

@@ -53,6 +53,7 @@ export const tour: readonly Chapter[] = [
     steps: [
       { row: "get_health" },
       { row: "get_openapi" },
+      { row: "get_asyncapi" },
       { row: "get_me" },
       { row: "get_limits" },
       { row: "get_settings" },

@@ -1,4 +1,4 @@
-import { Health, Me, OpenApiDocument, RateLimits } from "../schema/service.ts";
+import { AsyncApiDocument, Health, Me, OpenApiDocument, RateLimits } from "../schema/service.ts";
 import { Settings, UpdateSettingsRequest } from "../schema/settings.ts";
 import { route } from "./route.ts";
 
@@ -85,6 +85,25 @@ export const getOpenApi = route({
   reply: OpenApiDocument,
 });
 
+/** `GET /asyncapi.json` */
+export const getAsyncApi = route({
+  id: "get_asyncapi",
+  method: "GET",
+  path: "/asyncapi.json",
+  tag: "Service",
+  summary: "Download the AsyncAPI 3.0 description of the stream",
+  description:
+    "Messages of the WebSocket stream with their schemas and examples, and the address of the stream of this stage. " +
+    "No token is required, so that tools can fetch it.",
+  file: "documents/asyncapi",
+  auth: "none",
+  scope: null,
+  rate: "none",
+  grants: [],
+  stream: true,
+  reply: AsyncApiDocument,
+});
+
 /** `GET /health` */
 export const getHealth = route({
   id: "get_health",
@@ -102,4 +121,12 @@ export const getHealth = route({
 });
 
 /** Rows of the service itself. */
-export const serviceRoutes = [getMe, getLimits, getSettings, updateSettings, getOpenApi, getHealth] as const;
+export const serviceRoutes = [
+  getMe,
+  getLimits,
+  getSettings,
+  updateSettings,
+  getOpenApi,
+  getAsyncApi,
+  getHealth,
+] as const;

@@ -98,5 +98,8 @@ export type RateLimitsBody = z.infer<typeof RateLimits>;
 /** `GET /openapi.json`: the OpenAPI document. */
 export const OpenApiDocument = z.record(z.string(), z.unknown());
 
+/** `GET /asyncapi.json`: the AsyncAPI document. */
+export const AsyncApiDocument = z.record(z.string(), z.unknown());
+
 /** The caller on the wire. */
 export type MeBody = z.infer<typeof Me>;

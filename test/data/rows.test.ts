@@ -225,10 +225,13 @@ describe("an open endpoint", () => {
     expect(await api.call(undefined, "GET", "/health")).toMatchObject({ status: 200, body: { status: "ok" } });
   });
 
-  it("gives out the OpenAPI document, and not again to who has it", async () => {
-    const { status, headers, body } = await api.call(undefined, "GET", "/openapi.json");
-    expect([status, body.openapi, headers["Cache-Control"]]).toEqual([200, "3.0.3", "public, max-age=300"]);
-    const again = await api.call(undefined, "GET", "/openapi.json", {
+  it.each([
+    ["openapi", "3.0.3"],
+    ["asyncapi", "3.0.0"],
+  ])("gives out the document of %s, and not again to who has it", async (name, version) => {
+    const { status, headers, body } = await api.call(undefined, "GET", `/${name}.json`);
+    expect([status, body[name], headers["Cache-Control"]]).toEqual([200, version, "public, max-age=300"]);
+    const again = await api.call(undefined, "GET", `/${name}.json`, {
       headers: { "If-None-Match": headers["ETag"] ?? "" },
     });
     expect([again.status, again.text]).toEqual([304, ""]);

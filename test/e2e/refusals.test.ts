@@ -278,20 +278,27 @@ describe("the gateway", () => {
     expect([token.status, JSON.parse(token.text).error]).toEqual([400, "invalid_request"]);
   });
 
-  it("answers health and the description without a token", async () => {
+  it("answers health and the descriptions without a token", async () => {
     expect(JSON.parse((await raw("GET", "/health")).text)).toMatchObject({ status: "ok", environment: "sandbox" });
-    const description = await raw("GET", "/openapi.json");
-    expect(JSON.parse(description.text)).toMatchObject({ openapi: "3.0.3", servers: [{ url: stack.baseUrl }] });
-    const again = await raw("GET", "/openapi.json", { "If-None-Match": String(description.headers["etag"]) });
+    const openApi = JSON.parse((await raw("GET", "/openapi.json")).text);
+    expect(openApi).toMatchObject({ openapi: "3.0.3", servers: [{ url: stack.baseUrl }] });
+    const { protocol, host } = new URL(stack.cloud.streamUrl ?? "");
+    const servers = { sandbox: { protocol: protocol.slice(0, -1), host } };
+    expect(JSON.parse((await raw("GET", "/asyncapi.json")).text)).toMatchObject({ asyncapi: "3.0.0", servers });
+  });
+
+  it.each(["/openapi.json", "/asyncapi.json"])("answers %s again with its entity tag only", async (path) => {
+    const description = await raw("GET", path);
+    const again = await raw("GET", path, { "If-None-Match": String(description.headers["etag"]) });
     expect([again.status, again.text]).toEqual([304, ""]);
     const forCaches = ["etag", "vary", "cache-control"].map((name) => description.headers[name]);
     expect(forCaches).toEqual([expect.stringMatching(/^W\/"/), "Accept-Encoding", "public, max-age=300"]);
     expect(["etag", "vary", "cache-control"].map((name) => again.headers[name])).toEqual(forCaches);
   });
 
-  it("compresses the description for who asks for that, under the same entity tag", async () => {
-    const plain = await raw("GET", "/openapi.json");
-    const packed = await fetch(`${stack.baseUrl}/openapi.json`, { headers: { "Accept-Encoding": "gzip" } });
+  it.each(["/openapi.json", "/asyncapi.json"])("compresses %s for who asks for that, under one tag", async (path) => {
+    const plain = await raw("GET", path);
+    const packed = await fetch(`${stack.baseUrl}${path}`, { headers: { "Accept-Encoding": "gzip" } });
     expect([plain.headers["content-encoding"], packed.headers.get("content-encoding")]).toEqual([undefined, "gzip"]);
     expect(packed.headers.get("etag")).toBe(plain.headers["etag"]);
     expect(await packed.text()).toBe(plain.text);

@@ -16,8 +16,9 @@ const apiBudget = 138;
 const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
-  // The description itself, compressed.
+  // The descriptions themselves, compressed.
   "documents/openapi": 124,
+  "documents/asyncapi": 70,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in. Reporting
   // who is refused is 7: the client of SQS.
   "oauth/token": 150,
@@ -89,7 +90,8 @@ const forbidden = [
   /node_modules\/@smithy\/(?:node-http-handler|credential-provider-imds|fetch-http-handler)\//,
   /node_modules\/@smithy\/core\/dist-es\/submodules\/event-streams\//,
   /node_modules\/(?:aws-xray-sdk|aws-cdk-lib|constructs)/,
-  /(?:^|\/)shared\/openapi\/(?!openapi\.json$|document\.ts$|published-kinds\.ts$)/,
+  /(?:^|\/)shared\/openapi\/(?!stream\/|openapi\.json$|document\.ts$|published-kinds\.ts$)/,
+  /(?:^|\/)shared\/openapi\/stream\/(?!asyncapi\.json$|async-document\.ts$)/,
   /^(?:infra\/(?!aws-client\/)|test\/)/,
 ];
 

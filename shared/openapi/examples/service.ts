@@ -56,6 +56,7 @@ export const serviceReplies: Readonly<Record<string, unknown>> = {
     url: `wss://stream.brokerage.example?ticket=${exampleTicket}`,
   },
   OpenApiDocument: { openapi: "3.0.3", info: { title: "Brokerage API", version: "2.0.0" }, paths: {} },
+  AsyncApiDocument: { asyncapi: "3.0.0", info: { title: "Brokerage stream", version: "2.0.0" }, channels: {} },
   Settings: {
     object: "settings",
     tenant_id: tenantId,

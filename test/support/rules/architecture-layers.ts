@@ -64,6 +64,8 @@ const layers: readonly Layer[] = [
     path: "shared/openapi/",
     values: [
       ...["shared/routes/", "shared/schema/", "shared/limits.ts", "shared/hosts.ts"],
+      // The scopes of the channels are data of a rule.
+      "shared/domain/stream/subscription.ts",
       "shared/runtime/command-line.ts",
     ],
   },
@@ -86,6 +88,8 @@ const layers: readonly Layer[] = [
       "shared/runtime/",
       "shared/limits.ts",
       "shared/openapi/openapi.json",
+      "shared/openapi/stream/async-document.ts",
+      "shared/openapi/stream/asyncapi.json",
       "shared/openapi/document.ts",
       "shared/openapi/published-kinds.ts",
     ],
