@@ -8,6 +8,7 @@ import { buildOptions, indexHtml } from "./build.ts";
 /** What `npm start` announces, as far as the dashboard needs it. */
 interface Ready {
   readonly base_url: string;
+  readonly stream_url: string;
   readonly sign_in: { readonly issuer: string; readonly client_id: string } | null;
 }
 
@@ -85,9 +86,10 @@ function configOf(ready: Ready | undefined): object | undefined {
 /** As strict as the policy of a deployment, so that a violation is seen while a page is written. */
 function policyOf(ready: Ready | undefined): string {
   const pool = ready?.sign_in == null ? "" : ` ${new URL(ready.sign_in.issuer).origin}`;
+  const stream = ready === undefined ? "" : ` ${new URL(ready.stream_url).origin}`;
   return [
     "default-src 'none'; script-src 'self'; style-src 'self'",
-    `connect-src 'self'${pool}; img-src 'self' data:; font-src 'self'`,
+    `connect-src 'self'${pool}${stream}; img-src 'self' data:; font-src 'self'`,
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
   ].join("; ");
 }

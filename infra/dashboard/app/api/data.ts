@@ -8,6 +8,7 @@ import {
 } from "@tanstack/react-query";
 import { useRef } from "react";
 import { follow, type Parameters, read } from "./client.ts";
+import { pollingMs } from "./live.ts";
 import { ApiError } from "./problem.ts";
 import { pace } from "./transport.ts";
 import type { Answer, ItemOf, ListPath, ReadPath } from "./types.ts";
@@ -30,6 +31,11 @@ function isFinal(error: unknown): boolean {
   return error instanceof ApiError && error.problem.status < 500 && error.problem.status !== 429;
 }
 
+/** Milliseconds until a path is read again; an answer that failed is not one that the stream keeps up to date. */
+function againMs(path: string, error: unknown): number {
+  return error === null ? pollingMs(path, Date.now()) : pace.next(Date.now());
+}
+
 interface Options {
   readonly enabled?: boolean;
   /** Read once, for what does not change while a page is shown. */
@@ -44,7 +50,7 @@ export function useResource<P extends ReadPath>(path: P, params: Parameters = {}
     queryFn: ({ signal }) => read(path, params, signal),
     enabled,
     placeholderData: params.path === undefined ? keepPreviousData : undefined,
-    refetchInterval: ({ state: { error } }) => (still || isFinal(error) ? false : pace.next(Date.now())),
+    refetchInterval: ({ state: { error } }) => (still || isFinal(error) ? false : againMs(path, error)),
   });
 }
 
@@ -76,7 +82,7 @@ export function useList<P extends ListPath>(path: P, params: Parameters = {}, en
     placeholderData: keepPreviousData,
     enabled,
     refetchInterval: ({ state: { data, error } }) =>
-      isFinal(error) ? false : pace.next(Date.now()) * (data?.pages.length ?? 1),
+      isFinal(error) ? false : againMs(path, error) * (data?.pages.length ?? 1),
   });
   return {
     rows: query.data?.pages.flatMap(({ data }) => data) ?? [],

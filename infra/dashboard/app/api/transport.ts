@@ -27,15 +27,18 @@ export async function send(request: Request): Promise<Response> {
   if (response.status === 401 && (await renewToken())) response = await sendOnce(request.clone());
   const etag = etagOf(request, response);
   const { pathname, search } = new URL(request.url);
-  noteRequest({
-    method: request.method,
-    path: pathname + search,
-    status: response.status,
-    ms: Math.round(performance.now() - started),
-    request_id: response.headers.get("X-Request-Id") ?? "",
-    etag,
-    body: body === "" ? null : body,
-  });
+  // A ticket of the stream is not what a page is about.
+  if (pathname !== "/v2/stream_tickets") {
+    noteRequest({
+      method: request.method,
+      path: pathname + search,
+      status: response.status,
+      ms: Math.round(performance.now() - started),
+      request_id: response.headers.get("X-Request-Id") ?? "",
+      etag,
+      body: body === "" ? null : body,
+    });
+  }
   follow(response);
   const answer = await remember(request, response);
   if (!answer.ok) throw await errorOf(answer);

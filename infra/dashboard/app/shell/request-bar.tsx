@@ -1,4 +1,5 @@
 import { config } from "../api/config.ts";
+import { live } from "../api/live.ts";
 import { asCurl, lastRequest } from "../api/requests.ts";
 import { useStore } from "../api/store.ts";
 import { CopyText } from "../parts/values.tsx";
@@ -6,6 +7,7 @@ import { CopyText } from "../parts/values.tsx";
 /** The request behind the page: what a program would send to see the same. */
 export function RequestBar() {
   const { request, count } = useStore(lastRequest);
+  const isLive = useStore(live);
   if (request === undefined) return <footer className="request" />;
   const { method, path, status, ms, request_id, etag } = request;
   return (
@@ -21,6 +23,7 @@ export function RequestBar() {
         <span>
           {count} {count === 1 ? "request" : "requests"} on this page
         </span>
+        <span>{isLive ? "Live" : "Polling"}</span>
         <code title={request_id}>{request_id}</code>
         <CopyText text={asCurl(request, config().api_url)} word="Copy as curl" />
       </span>

@@ -1,7 +1,8 @@
 import { Outlet, useRouter } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { config } from "../api/config.ts";
-import { useResource } from "../api/data.ts";
+import { queryClient, useResource } from "../api/data.ts";
+import { startLive } from "../api/live.ts";
 import { asCurl, lastRequest, outage, startPage } from "../api/requests.ts";
 import { useStore } from "../api/store.ts";
 import { usePath } from "../parts/address.ts";
@@ -29,6 +30,8 @@ export function Shell() {
     setMenu(false);
     main.current?.scrollTo(0, 0);
   }, [path]);
+  const scopes = caller?.scopes.join(" ");
+  useEffect(() => (scopes === undefined ? undefined : startLive(queryClient, scopes.split(" "))), [scopes]);
   if (caller === undefined) {
     return (
       <div className="entrance">

@@ -1,5 +1,6 @@
 import { command } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
+import { useChannels } from "../../api/live.ts";
 import type { Schemas } from "../../api/types.ts";
 import { addressWith, useId } from "../../parts/address.ts";
 import { ActionButton, ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
@@ -22,6 +23,8 @@ type Account = Schemas["TradingAccount"];
 export function AccountPage() {
   const id = useId();
   const { data, error, refetch } = useResource("/accounts/{id}", { path: { id } });
+  // Of an account that does not exist there is nothing to follow.
+  useChannels(data === undefined ? [] : [{ name: "accounts", ids: [id] }]);
   if (error && data === undefined) return <FailedPage error={error} again={() => void refetch()} />;
   if (data === undefined) return null;
   return (

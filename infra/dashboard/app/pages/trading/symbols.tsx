@@ -1,4 +1,5 @@
 import { useList, useResource } from "../../api/data.ts";
+import { useChannels } from "../../api/live.ts";
 import type { Schemas } from "../../api/types.ts";
 import { addressWith, useAddress } from "../../parts/address.ts";
 import { Filters, queryOf } from "../../parts/filters.tsx";
@@ -69,6 +70,7 @@ export function SymbolsPage() {
     { query: { symbols: names.join(",") } },
     { enabled: may("quotes:read") && names.length > 0 },
   );
+  useChannels(may("quotes:read") && names.length > 0 ? [{ name: "quotes", symbols: names }] : []);
   const quotes = new Map(data?.data.map((quote) => [quote.symbol, quote]));
   useKeys({ j: () => moveInRows(1), k: () => moveInRows(-1) });
   const opened = search["open"];
@@ -142,6 +144,7 @@ function SymbolPanel({ symbol, onClose }: { readonly symbol: string; readonly on
 function QuotePanel({ symbol }: { readonly symbol: string }) {
   const may = useMay();
   const { data } = useResource("/quotes/{symbol}", { path: { symbol } }, { enabled: may("quotes:read") });
+  useChannels(may("quotes:read") ? [{ name: "quotes", symbols: [symbol] }] : []);
   if (data === undefined) return null;
   return (
     <Panel title="Quote" side={<QuoteAge quote={data} />}>
