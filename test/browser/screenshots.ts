@@ -3,6 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, relative, resolve } from "node:path";
 import type { Browser, Page } from "playwright-core";
+import { functionName } from "../../infra/stages.ts";
+import { invokeFunction, localRunner } from "../../infra/tools/operator.ts";
 import { helpAsked, readArguments, runCommand } from "../../shared/runtime/command-line.ts";
 import { open, showTheme, signInAs, startBrowser, visit } from "../support/browser/browser.ts";
 import { type ShownPage, shownPages } from "../support/browser/pages.ts";
@@ -32,6 +34,7 @@ const illustrations = [
   ["approval", "dark", widths[0]],
   ["account", "light", widths[0]],
   ["webhook", "dark", widths[0]],
+  ["usage", "light", widths[0]],
   ["approvals", "light", widths[1]],
 ] as const;
 
@@ -78,7 +81,8 @@ async function photograph(page: Page, pages: readonly ShownPage[], out: string):
 /** The pictures of the README, as WebP: a fifth of the bytes of PNG. */
 async function illustrate(browser: Browser, page: Page, pages: readonly ShownPage[]): Promise<number> {
   const canvas = await browser.newPage();
-  for (const [name, theme, size] of illustrations) {
+  const wanted = illustrations.filter(([name]) => pages.some((one) => one.name === name));
+  for (const [name, theme, size] of wanted) {
     await page.setViewportSize(size);
     await open(page, "/");
     await showTheme(page, theme);
@@ -95,7 +99,7 @@ async function illustrate(browser: Browser, page: Page, pages: readonly ShownPag
     })()`);
     writeFileSync(join(picturesDir, `${name}.webp`), Buffer.from(url, "base64"));
   }
-  return illustrations.length;
+  return wanted.length;
 }
 
 async function main(): Promise<void> {
@@ -110,7 +114,10 @@ async function main(): Promise<void> {
   mkdirSync(values.readme ? picturesDir : out, { recursive: true });
   const [browser, receivers] = await Promise.all([startBrowser(), startReceivers()]);
   try {
-    const pages = shownPages(await sceneOf(call, receivers)).filter(({ name }) => name.includes(values.only));
+    const scene = await sceneOf(call, receivers);
+    // Otherwise the page of usage is empty until the next hour.
+    await invokeFunction(functionName("sandbox", "collect-usage"), { action: "collect" }, localRunner().config);
+    const pages = shownPages(scene).filter(({ name }) => name.includes(values.only));
     const { page, faults } = await visit(browser, dashboard_url);
     await signInAs(page, owner);
     const count = await (values.readme ? illustrate(browser, page, pages) : photograph(page, pages, out));

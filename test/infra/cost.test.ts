@@ -102,6 +102,15 @@ describe("the calculation by hand in the README", () => {
   });
 });
 
+it("the picture in the README says what the command says, within five percent", () => {
+  const picture = readFileSync(new URL("infra/tools/cost/month.svg", root), "utf8");
+  const stated = Number(/A month of production costs \$([\d.]+)/.exec(picture)?.[1]);
+  const costed = costedStage(synthesized("production").directory);
+  const given = { stage: "production", costed, units: measuredUnits(), region: "us-east-1" } as const;
+  const { dollars } = billOf({ ...given, traffic: usualMonth }).month;
+  expect([dollars, Math.abs(dollars / stated - 1) < 0.05]).toEqual([dollars, true]);
+});
+
 describe("the command", () => {
   const cost = (...options: string[]) =>
     promisify(execFile)(process.execPath, ["--import", "tsx", "infra/tools/cost/run.ts", ...options], { cwd: root });
