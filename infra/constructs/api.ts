@@ -99,6 +99,7 @@ function throttling(throttle: Throttle) {
 /** The REST API: first itself, so that functions can name its address; then, with `connect`, what it leads to. */
 export class Api extends Construct {
   readonly restApi: RestApi;
+  readonly accessLogs: LogGroup;
   /** Address of the API without a slash at the end. */
   readonly baseUrl: string;
   private readonly config: StageConfig;
@@ -108,11 +109,11 @@ export class Api extends Construct {
   constructor(scope: Construct, id: string, { config, originSecret }: ApiProps) {
     super(scope, id);
     this.config = config;
-    const accessLogs = new LogGroup(this, "AccessLogs", {
+    this.accessLogs = new LogGroup(this, "AccessLogs", {
       retention: config.logRetention,
       removalPolicy: config.logAndSecretRemovalPolicy,
     });
-    this.restApi = this.makeRestApi(accessLogs, originSecret);
+    this.restApi = this.makeRestApi(this.accessLogs, originSecret);
     this.keepExecutionLogs();
     this.baseUrl = this.makeBaseUrl();
     this.invoker = this.makeInvoker();
@@ -177,6 +178,8 @@ export class Api extends Construct {
         accessLogFormat: AccessLogFormat.custom(JSON.stringify(accessLogFields)),
         loggingLevel: MethodLoggingLevel.ERROR,
         dataTraceEnabled: false,
+        // The trace of a request begins here, so that the access log and the functions say the same one.
+        tracingEnabled: true,
         throttlingRateLimit: methodThrottle.ratePerSecond,
         throttlingBurstLimit: methodThrottle.burst,
       },

@@ -294,7 +294,7 @@ class RunningCloud implements Cloud {
     if (stage === undefined) return;
     if (others.length > 0) throw new AssemblyError(stage.path, "a template with two stages of APIs is not run here");
     const host = {
-      invoke: (functionArn: string, event: unknown) => this.runner.invoke(functionArn, event),
+      invoke: (functionArn: string, event: unknown, trace: string) => this.runner.invoke(functionArn, event, trace),
       findApiKey: (value: string) => this.apiKeys.findApiKey(value),
       now: () => Date.now(),
     };

@@ -44,6 +44,8 @@ export interface Context {
   readonly environment: "sandbox" | "production";
   readonly actor: Actor;
   readonly request_id: string | null;
+  /** Trace of the request or run that decides, in the form of X-Ray; absent where nothing is traced. */
+  readonly trace_id?: string | undefined;
   /** Absent where no caller asked for the decision by a command: then the audit has no entry of it. */
   readonly origin?: Origin;
   readonly scopes: readonly Scope[];

@@ -64,7 +64,9 @@ export async function fanOut(published: readonly PublishedEvent[], options: FanO
     await putDelivery(delivery);
   });
   // Nothing is under way any more when this ends, also when it fails.
-  const [, put] = await Promise.allSettled([trySend(waiting.map(messageOf)), putting]);
+  const traces = new Map(published.map(({ id, trace_id }) => [id, trace_id]));
+  const messages = waiting.map((each) => ({ ...messageOf(each), trace_id: traces.get(each.event_id) }));
+  const [, put] = await Promise.allSettled([trySend(messages), putting]);
   if (put.status === "rejected") throw put.reason;
 }
 

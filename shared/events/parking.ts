@@ -49,7 +49,8 @@ export async function park({ wake_at: _, ...item }: Outbox, error: string): Prom
     throw moved.error;
   }
   countMetric("OutboxParked");
-  log.error("A commit was parked: its events could not be published.", { outbox_id: item.id, error });
+  const { id: outbox_id, trace_id } = item;
+  log.error("A commit was parked: its events could not be published.", { outbox_id, trace_id, error });
 }
 
 /**

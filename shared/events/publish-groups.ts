@@ -198,8 +198,8 @@ async function unlessFailed(work: () => Promise<Prepared>): Promise<Prepared | u
 
 function report(batch: readonly Outbox[], error: unknown): void {
   countMetric("EventPublishFailed", batch.length);
-  const ids = batch.map(({ id }) => id);
-  log.error("Outbox items could not be published.", { outbox_ids: ids, error: (error as Error).name });
+  const items = batch.map(({ id, trace_id }) => ({ id, trace_id }));
+  log.error("Outbox items could not be published.", { items, error: (error as Error).name });
 }
 
 /**

@@ -3,6 +3,7 @@ import { limits } from "../limits.ts";
 import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { newId } from "../runtime/ids.ts";
 import { absolute, linked } from "../runtime/links.ts";
+import { log } from "../runtime/log.ts";
 import { isThrottle, Unavailable } from "../runtime/unavailable.ts";
 import {
   auditPages,
@@ -21,7 +22,7 @@ import { advanceCounter, type EventCounter, type NumberedTo } from "../table/seq
 import { readKeys } from "../table/store.ts";
 import { backoffMs, transactOnce } from "../table/transact.ts";
 import { deleteMember, putNew } from "../table/write.ts";
-import { auditsOf, type ChainedAudits } from "./audit-entries.ts";
+import { auditsOf, type ChainedAudits, type PublishedCommit } from "./audit-entries.ts";
 import type { RunReads } from "./run-reads.ts";
 
 /**
@@ -40,6 +41,8 @@ async function inFull(item: Outbox): Promise<Outbox> {
 /** Outbox items in full, with their events and entries of the audit as they are published after these numbers. */
 export interface Prepared {
   readonly items: readonly Outbox[];
+  /** The same with their events, as they waited. */
+  readonly commits: readonly PublishedCommit[];
   readonly after: NumberedTo;
   readonly published: readonly PublishedEvent[];
   readonly audits: ChainedAudits;
@@ -65,11 +68,13 @@ export async function prepare(reads: RunReads, batch: readonly Outbox[], after: 
   const pointers = commits.flatMap((commit) =>
     commit.events.map((_, at) => (at === 0 && audits.pointers.get(commit)) || undefined),
   );
+  const traces = commits.flatMap(({ outbox, events: own }) => own.map(() => outbox.trace_id));
   const published = texts.map((text, index) => ({
+    ...(traces[index] === undefined ? {} : { trace_id: traces[index] }),
     ...publishedEvent(reads.tenant, text, last + index + 1, subscribersTo({ ...text, type: text.body.type })),
     ...(pointers[index] === undefined ? {} : { audit: pointers[index] }),
   }));
-  return { items, after, published, audits, to: { last: last + published.length, audit: audits.head } };
+  return { items, commits, after, published, audits, to: { last: last + published.length, audit: audits.head } };
 }
 
 /** Whether items were prepared for the place where the counter is. */
@@ -98,13 +103,27 @@ export async function publishBatch(
     const now = prepared !== undefined && isAt(prepared, counter) ? prepared : await prepare(reads, waiting, counter);
     const { items, published, to } = now;
     const result = await reads.numbering(to, () => tryPublish(reads.tenant, counter, now));
-    if (result === "published") return published;
+    if (result === "published") {
+      logPublished(reads.tenant, now);
+      return published;
+    }
     if (result !== "again") waiting = items.filter((_, index) => !result.has(index));
     prepared = undefined;
     if (attempt === limits.commit.conflict_tries) throw new Unavailable("The event counter is too contended.");
     if (waiting.length > 0) await pause(backoffMs(attempt));
   }
   return [];
+}
+
+/** The line that leads from the requests that committed something to the events of it. */
+function logPublished(tenant_id: string, { commits, published }: Prepared): void {
+  let first = 0;
+  const lines = commits.map(({ outbox: { trace_id }, events: own }) => {
+    const ids = published.slice(first, first + own.length).map(({ id }) => id);
+    first += own.length;
+    return { trace_id, request_id: own[0]?.body.request_id, event_ids: ids };
+  });
+  log.info("published", { tenant_id, commits: lines });
 }
 
 /** One try: the outbox items that were gone already, or the order to try again from a new counter. */

@@ -8,11 +8,12 @@ import { withinBudget } from "../runtime/budget.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { isIdentifier } from "../runtime/ids.ts";
+import { type RequestNames, traceOfParent, underNames } from "../runtime/trace.ts";
 import { awaitingVerdict } from "../runtime/verdict.ts";
 import { replyOrder } from "../schema/member-order.ts";
 import { moneyMembersOf } from "../schema/money.ts";
 import { unknownPath } from "../schema/problem.ts";
-import { readBody } from "./body.ts";
+import { headerValues, readBody } from "./body.ts";
 import type { Answer, Exchange } from "./exchange.ts";
 import { checkHeaders } from "./headers.ts";
 import { idempotencyScope, type SealingOf } from "./idempotency.ts";
@@ -102,7 +103,16 @@ export function endpoint(
     );
   });
   const handle = chain as unknown as Handler;
-  return (event, context) => withinBudget(budgetMs(row, context), () => handle(event, context));
+  return (event, context) =>
+    underNames(namesOf(event), () => withinBudget(budgetMs(row, context), () => handle(event, context)));
+}
+
+/** A caller's trace counts where it is valid and there is one. */
+function namesOf(event: APIGatewayProxyEvent): RequestNames {
+  const { requestId: request_id } = event.requestContext;
+  const [parent = "", ...others] = headerValues(event, "traceparent");
+  const trace_id = others.length === 0 ? traceOfParent(parent) : undefined;
+  return trace_id === undefined ? { request_id } : { request_id, trace_id };
 }
 
 /** The reply of the function. Where the request was refused, its caller's refusal is reported first. */

@@ -1,4 +1,5 @@
 import { nowIso } from "./clock.ts";
+import { invocationTrace, requestNames } from "./trace.ts";
 
 const levels = ["DEBUG", "INFO", "WARN", "ERROR", "CRITICAL", "SILENT"] as const;
 type Level = "INFO" | "WARN" | "ERROR";
@@ -8,8 +9,9 @@ type Details = Readonly<Record<string, unknown>>;
 
 /**
  * The logger of a function: one JSON line per entry, in the fields of Powertools for AWS Lambda (level, message,
- * timestamp, service, xray_trace_id), so that queries written for those work. Callers pass identifiers, codes and
- * durations, never bodies, tokens or personal data; a test plants canaries and searches every line.
+ * timestamp, service, xray_trace_id), so that queries written for those work. What is written for a request names it.
+ * Callers pass identifiers, codes and durations, never bodies, tokens or personal data; a test plants canaries and
+ * searches every line.
  */
 export const log = {
   info: (message: string, details?: Details) => write("INFO", message, details),
@@ -42,7 +44,7 @@ export async function unlogged(work: () => Promise<unknown>, within_ms: number):
 function write(level: Level, message: string, details: Details = {}): void {
   if (silent || levels.indexOf(level) < threshold()) return;
   // Of the header of X-Ray only the root is the trace: "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=…;Sampled=1".
-  const trace = /Root=([^;]+)/.exec(process.env["_X_AMZN_TRACE_ID"] ?? "")?.[1];
+  const trace = /Root=([^;]+)/.exec(invocationTrace())?.[1];
   const own = {
     level,
     message,
@@ -51,7 +53,7 @@ function write(level: Level, message: string, details: Details = {}): void {
     xray_trace_id: trace,
   };
   // The logger's own fields come last: nothing that is passed may take their place.
-  process.stdout.write(`${JSON.stringify({ ...own, ...details, ...own }, plain)}\n`);
+  process.stdout.write(`${JSON.stringify({ ...own, ...requestNames(), ...details, ...own }, plain)}\n`);
 }
 
 /** An error says nothing as JSON, and a bigint cannot become it. */

@@ -27,6 +27,8 @@ export interface OutgoingDelivery {
   readonly body: DeliveryMessage;
   /** Message group: SQS keeps a group with many messages from delaying the others (AWS docs: fair queues). */
   readonly endpoint_id: string;
+  /** Trace of the event, in the form of X-Ray. */
+  readonly trace_id?: string | undefined;
   /** Whole seconds from 0 to 900 before anybody sees it, not yet shortened by a time scale; default 0. */
   readonly delay_seconds?: number;
 }
@@ -54,6 +56,8 @@ export interface OutgoingMessage {
   readonly body: object;
   /** Message group: SQS keeps a group with many messages from delaying the others (AWS docs: fair queues). */
   readonly group: string;
+  /** Trace that the message belongs to, in the form of X-Ray; without it that of the sender counts. */
+  readonly trace_id?: string | undefined;
   /** Whole seconds from 0 to 900 before anybody sees it, not yet shortened by a time scale; default 0. */
   readonly delay_seconds?: number;
   /**
@@ -71,9 +75,14 @@ export async function sendDeliveries(queue: DeliveryQueue, messages: readonly Ou
   return sendMessages(env.queues[queue], messages.map(messageOf));
 }
 
-function messageOf({ body: named, endpoint_id: group, delay_seconds = 0 }: OutgoingDelivery): OutgoingMessage {
+function messageOf({
+  body: named,
+  endpoint_id: group,
+  trace_id,
+  delay_seconds = 0,
+}: OutgoingDelivery): OutgoingMessage {
   const { tenant_id, delivery_id, attempt, returns, event_id, endpoint_id } = named;
-  return { body: { tenant_id, delivery_id, attempt, returns, event_id, endpoint_id }, group, delay_seconds };
+  return { body: { tenant_id, delivery_id, attempt, returns, event_id, endpoint_id }, group, trace_id, delay_seconds };
 }
 
 /**
@@ -91,13 +100,23 @@ export async function sendMessages(url: string, messages: readonly OutgoingMessa
 }
 
 function entryOf(message: OutgoingMessage, at: number): SendMessageBatchRequestEntry {
-  const { body, group, delay_seconds = 0, deduplication_id } = message;
+  const { body, group, trace_id, delay_seconds = 0, deduplication_id } = message;
   if (!Number.isInteger(delay_seconds) || delay_seconds < 0 || delay_seconds > limits.queues.max_delay_seconds) {
     throw new RangeError(`A message cannot be delayed by ${delay_seconds} s.`);
   }
-  const entry = { Id: String(at), MessageBody: JSON.stringify(body), MessageGroupId: group };
+  const entry = {
+    Id: String(at),
+    MessageBody: JSON.stringify(body),
+    MessageGroupId: group,
+    ...(trace_id !== undefined && { MessageSystemAttributes: traceHeader(trace_id) }),
+  };
   if (deduplication_id !== undefined) return { ...entry, MessageDeduplicationId: deduplication_id };
   return { ...entry, DelaySeconds: delay_seconds };
+}
+
+/** SQS has this attribute alone; X-Ray joins the receiver's trace to it (AWS docs: message system attributes). */
+function traceHeader(trace: string): SendMessageBatchRequestEntry["MessageSystemAttributes"] {
+  return { AWSTraceHeader: { DataType: "String", StringValue: `Root=${trace}` } };
 }
 
 async function sendBatch(url: string, entries: readonly SendMessageBatchRequestEntry[]): Promise<void> {

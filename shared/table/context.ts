@@ -3,6 +3,7 @@ import { nextMoveAt } from "../domain/sandbox/provider.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId, newNumber } from "../runtime/ids.ts";
+import { traceId } from "../runtime/trace.ts";
 
 /** For whom a decision is made. */
 export type Principal = Pick<Context, "tenant_id" | "actor" | "request_id" | "scopes" | "role" | "origin">;
@@ -12,6 +13,7 @@ export function newContext(principal: Principal): Context {
   const moment = nowMs();
   return {
     ...principal,
+    trace_id: traceId(),
     environment: env.stage,
     now: new Date(moment).toISOString(),
     in: (seconds) => new Date(moment + delayMs(seconds)).toISOString(),

@@ -31,6 +31,7 @@ export function putOutbox(
     ...(more.length === 0 ? {} : { parts: more.length }),
     // What the events of the commit say is not said again.
     ...(context.origin === undefined ? {} : { audit: JSON.stringify(context.origin satisfies WaitingAudit) }),
+    ...traced(context),
     created_at: context.now,
     ...(place === 0 ? {} : { place }),
     wake_at: new Date(wake).toISOString(),
@@ -47,16 +48,18 @@ export type UntoldAudit = Required<Pick<WaitingAudit, "resource" | "changes">> &
 export function putAudit(
   untold: UntoldAudit,
   origin: Origin,
-  context: Pick<Context, "tenant_id" | "actor" | "request_id" | "now" | "newId">,
+  context: Pick<Context, "tenant_id" | "actor" | "request_id" | "trace_id" | "now" | "newId">,
   delayMs: (seconds: number) => number,
 ): TransactItem {
   const { tenant_id, actor, request_id, now } = context;
   const audit: WaitingAudit = { actor, ...origin, at: now, request_id, ...untold };
-  return auditAlone(
-    audit,
-    { id: context.newId("obx"), tenant_id, root_id: untold.resource.id, created_at: now },
-    delayMs,
-  );
+  const item = { id: context.newId("obx"), tenant_id, root_id: untold.resource.id, created_at: now };
+  return auditAlone(audit, { ...item, ...traced(context) }, delayMs);
+}
+
+/** The trace of a commit, where there is one. */
+function traced({ trace_id }: Pick<Context, "trace_id">): Pick<Outbox, "trace_id"> {
+  return trace_id === undefined ? {} : { trace_id };
 }
 
 /**
@@ -76,7 +79,7 @@ export function putRefusal(
 
 function auditAlone(
   audit: WaitingAudit,
-  item: Pick<Outbox, "id" | "tenant_id" | "root_id" | "created_at">,
+  item: Pick<Outbox, "id" | "tenant_id" | "root_id" | "trace_id" | "created_at">,
   delayMs: (seconds: number) => number,
 ): TransactItem {
   const wake = Date.parse(item.created_at) + delayMs(limits.events.unpublished_after_seconds);

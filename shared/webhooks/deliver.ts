@@ -2,15 +2,20 @@ import type { SQSRecord } from "aws-lambda";
 import { cancelled, type Delivery } from "../domain/delivery.ts";
 import { claimed, gone, type Outcome, reasonToSwitchOff, recorded, taskOf } from "../domain/delivery-attempt.ts";
 import { isProven, isSilence, mostSlots, type Place, placeOf, restUntil, slotsOf } from "../domain/delivery-lane.ts";
-import type { SampleEvent, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { chance } from "../runtime/ids.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
-import { type DeliveryMessage, type DeliveryQueue, queueOf, sendDeliveries } from "../runtime/queues.ts";
-import type { PublishedEvent } from "../table/entities.ts";
+import {
+  type DeliveryMessage,
+  type DeliveryQueue,
+  type OutgoingDelivery,
+  queueOf,
+  sendDeliveries,
+} from "../runtime/queues.ts";
 import { payloadBytes } from "../table/event-payload.ts";
 import {
   type DeliveryState,
@@ -89,7 +94,8 @@ export async function deliverBatch(arrivals: readonly Arrival[], worker: Worker)
     await workOn(item).catch((error: unknown) => {
       failed.add(item.arrival.id);
       const { delivery_id, attempt } = item.arrival.message;
-      log.error("A delivery could not be worked on.", { delivery_id, attempt, error: (error as Error).name });
+      const { trace_id } = item.state;
+      log.error("A delivery could not be worked on.", { delivery_id, attempt, trace_id, error: (error as Error).name });
     });
   };
   await Promise.all([...lines.values()].map((line) => inParallel(widthOf(line), line, work)));
@@ -229,7 +235,7 @@ async function sendOn(item: WorkItem, delivery: Delivery, queue: DeliveryQueue, 
     return letRest(delivery, again);
   }
   const body = { ...message, returns: message.returns + 1 };
-  await sendDeliveries(queue, [{ body, endpoint_id, delay_seconds }]);
+  await sendDeliveries(queue, [{ body, endpoint_id, trace_id: item.state.trace_id, delay_seconds }]);
 }
 
 /**
@@ -255,14 +261,14 @@ async function attempt(
   state: DeliveryState & { readonly delivery: Delivery },
   slot: Slot,
 ): Promise<void> {
-  const { delivery: before, endpoint, event } = state;
+  const { delivery: before, endpoint } = state;
   const at = nowIso();
   const delivery = claimed(before, at, slot.lease_until);
   if (endpoint === undefined || !(await moveDelivery(before, delivery))) {
     await releaseSlot(slot, "nothing", at);
     return;
   }
-  const { retry_after, ...result } = await post(item.sender, delivery, endpoint, event);
+  const { retry_after, ...result } = await post(item.sender, { ...state, delivery, endpoint });
   const entry = entryOf(delivery, { number: delivery.attempt, claim: delivery.claims, at, ...result });
   await putAttempt(entry);
   await settle(item, { delivery, endpoint, slot }, entry, retry_after);
@@ -271,18 +277,27 @@ async function attempt(
 /** What cannot be signed or sent counts as a failed attempt and climbs the ladder: it must not poison the queue. */
 async function post(
   sender: WebhookSender,
-  delivery: Delivery,
-  endpoint: WebhookEndpoint,
-  event: PublishedEvent | SampleEvent | undefined,
+  {
+    delivery,
+    endpoint,
+    event,
+    trace_id,
+  }: DeliveryState & { readonly delivery: Delivery; readonly endpoint: WebhookEndpoint },
 ): Promise<PostResult> {
   const startMs = nowMs();
+  const names = { delivery_id: delivery.id, event_id: delivery.event_id, attempt: delivery.attempt, trace_id };
   try {
     if (event === undefined) throw new Error("The event is gone.");
     const body = payloadBytes(event);
     const headers = await headersOf(delivery, endpoint, body);
-    return await sender.send({ url: endpoint.url, headers, body });
+    const result = await sender.send({ url: endpoint.url, headers, body });
+    const { http_status, error, duration_ms } = result;
+    const { request_id } = JSON.parse(Buffer.from(body).toString()) as { readonly request_id?: unknown };
+    const { tenant_id, endpoint_id } = delivery;
+    log.info("delivery", { ...names, request_id, tenant_id, endpoint_id, http_status, error, duration_ms });
+    return result;
   } catch (error) {
-    log.error("A delivery could not be signed or sent.", { delivery_id: delivery.id, error: (error as Error).name });
+    log.error("A delivery could not be signed or sent.", { ...names, error: (error as Error).name });
     return {
       duration_ms: nowMs() - startMs,
       http_status: null,
@@ -337,7 +352,14 @@ async function settle(item: WorkItem, claim: Claim, outcome: Outcome, retryAfter
   const after = recorded(delivery, outcome, next && { ...next, queued: queue !== undefined }, now, delayMs);
   const move = async () => {
     if (!(await moveDelivery(delivery, after)) || after.status !== "retrying" || queue === undefined) return;
-    await sendRetry(queue, { ...messageOf(after), returns }, delivery.endpoint_id, next?.delay_seconds ?? 0);
+    const { endpoint_id } = delivery;
+    const body = { ...messageOf(after), returns };
+    await sendRetry(queue, {
+      body,
+      endpoint_id,
+      trace_id: item.state.trace_id,
+      delay_seconds: next?.delay_seconds ?? 0,
+    });
   };
   await Promise.all([move(), judge(claim, outcome, now)]);
 }
@@ -347,16 +369,12 @@ function messageOf({ tenant_id, id: delivery_id, attempt }: Delivery): Omit<Deli
 }
 
 /** A message that is not taken is no failure: the sweep looks for the attempt a minute after its time. */
-async function sendRetry(
-  queue: DeliveryQueue,
-  body: DeliveryMessage,
-  endpoint_id: string,
-  delay_seconds: number,
-): Promise<void> {
+async function sendRetry(queue: DeliveryQueue, message: OutgoingDelivery): Promise<void> {
   try {
-    await sendDeliveries(queue, [{ body, endpoint_id, delay_seconds }]);
+    await sendDeliveries(queue, [message]);
   } catch (error) {
-    log.error("A retry waits for the sweep.", { delivery_id: body.delivery_id, error: (error as Error).name });
+    const { body, trace_id } = message;
+    log.error("A retry waits for the sweep.", { ...body, trace_id, error: (error as Error).name });
   }
 }
 

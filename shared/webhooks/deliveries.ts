@@ -19,6 +19,7 @@ import {
   events,
   type Key,
   type PublishedEvent,
+  readTrace,
   webhookCounts,
   webhookHealths,
   webhooks,
@@ -34,6 +35,8 @@ export interface DeliveryState {
   readonly endpoint: WebhookEndpoint | undefined;
   readonly health: WebhookHealth | undefined;
   readonly event: PublishedEvent | SampleEvent | undefined;
+  /** Trace of the commit of the event, in the form of X-Ray. */
+  readonly trace_id?: string;
   /** Webhook endpoints of its brokerage. */
   readonly endpoints: number;
 }
@@ -65,7 +68,8 @@ export async function loadDeliveries(messages: readonly DeliveryMessage[]): Prom
     }
     const [endpoint, health, event, count] = relatedKeys(delivery).map(itemAt);
     const { endpoints } = (count ?? { endpoints: limits.webhooks.max_endpoints }) as WebhookCount;
-    return standing({ delivery, endpoint, health, event, endpoints } as DeliveryState);
+    const traced = readTrace({ ...(event ?? {}) });
+    return standing({ delivery, endpoint, health, event, endpoints, ...traced } as DeliveryState);
   });
 }
 

@@ -186,6 +186,8 @@ describe("gateway", () => {
     expect(format).toMatchObject({ requestId: "$context.requestId", path: "$context.path" });
     expect(JSON.stringify(format)).not.toMatch(/header|querystring|apiKey"|accessKey|body|integrationErrorMessage/i);
     expect(at(properties["MethodSettings"], 0)).toMatchObject({ DataTraceEnabled: false, LoggingLevel: "ERROR" });
+    // The trace that a line of this log names is the one of the functions.
+    expect([format.traceId, properties["TracingEnabled"]]).toEqual(["$context.xrayTraceId", true]);
   });
 });
 

@@ -165,8 +165,10 @@ describe("a reader of a queue", () => {
     const { records } = read(queue, {}, () => nothing);
     const before = Date.now();
     const MessageAttributes = { kind: { DataType: "String", StringValue: "test" } };
+    const kept = { MessageGroupId: "whe_1", AWSTraceHeader: "Root=1-5759e988-bd862e3fe1be46a994272793" };
+    const MessageSystemAttributes = { AWSTraceHeader: { DataType: "String", StringValue: kept.AWSTraceHeader } };
     const sent = { QueueUrl: queue, MessageBody: "{}", MessageGroupId: "whe_1", MessageAttributes };
-    const { MessageId } = await queues.ask("SendMessage", sent);
+    const { MessageId } = await queues.ask("SendMessage", { ...sent, MessageSystemAttributes });
     const [record] = await eventually(() => (records.length > 0 ? records : undefined));
     expect(record).toMatchObject({
       messageId: MessageId,
@@ -176,7 +178,7 @@ describe("a reader of a queue", () => {
       eventSource: "aws:sqs",
       eventSourceARN: arnOf(queue),
       awsRegion: region,
-      attributes: { ApproximateReceiveCount: "1", MessageGroupId: "whe_1", SenderId: expect.any(String) },
+      attributes: { ApproximateReceiveCount: "1", ...kept, SenderId: expect.any(String) },
       messageAttributes: { kind: { dataType: "String", stringValue: "test" } },
     });
     const sentAt = Number(record?.attributes["SentTimestamp"]);

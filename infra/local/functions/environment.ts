@@ -125,8 +125,9 @@ export class Environment {
   /**
    * Hands over one request and waits. Rejects with FunctionTimeout when the function's timeout passes and with
    * FunctionCrash when its process ends; in both cases the environment is gone.
+   * @param trace the trace header of who invokes it; without it the invocation begins a trace
    */
-  async invoke(event: unknown): Promise<Outcome> {
+  async invoke(event: unknown, trace?: string): Promise<Outcome> {
     if (this.work !== undefined) throw new Error("The environment is at work.");
     const id = randomUUID();
     const { timeout_seconds, arn } = this.definition;
@@ -137,7 +138,8 @@ export class Environment {
       const timer = setTimeout(() => this.timeOut(id), timeout_seconds * 1000);
       this.work = { id, started_ms: now, timer, done, failed };
     });
-    const trace_id = `Root=1-${Math.floor(now / 1000).toString(16)}-${id.replaceAll("-", "").slice(0, 24)};Sampled=0`;
+    const trace_id =
+      trace ?? `Root=1-${Math.floor(now / 1000).toString(16)}-${id.replaceAll("-", "").slice(0, 24)};Sampled=0`;
     const request = { id, event, function_arn: arn, deadline_ms: now + timeout_seconds * 1000, trace_id };
     this.child.stdin?.write(`${JSON.stringify(request)}\n`);
     return outcome;

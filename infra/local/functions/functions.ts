@@ -31,6 +31,7 @@ export interface FunctionsOptions {
 interface Waiting {
   readonly definition: FunctionDefinition;
   readonly event: unknown;
+  readonly trace: string | undefined;
   readonly done: (outcome: Outcome) => void;
   readonly failed: (error: Error) => void;
 }
@@ -128,13 +129,14 @@ export class Functions {
   /**
    * Invokes a function by name or ARN and waits. Rejects with FunctionTimeout or FunctionCrash, and with an Error for
    * an unknown function or after `stop`.
+   * @param trace the trace header of who invokes it; without it the invocation begins a trace
    */
-  invoke(nameOrArn: string, event: unknown): Promise<Outcome> {
+  invoke(nameOrArn: string, event: unknown, trace?: string): Promise<Outcome> {
     const definition = this.find(nameOrArn);
     if (definition === undefined) return Promise.reject(new Error(`There is no function ${nameOrArn}.`));
     if (this.stopped) return Promise.reject(new FunctionCrash("The runner is stopping."));
     return new Promise((done, failed) => {
-      this.waiting.push({ definition, event, done, failed });
+      this.waiting.push({ definition, event, trace, done, failed });
       this.dispatch();
     });
   }
@@ -239,10 +241,10 @@ export class Functions {
     else request?.done({ payload: error instanceof Error ? error.cause : error, functionError: "Unhandled" });
   }
 
-  private serve(environment: Environment, { event, done, failed }: Waiting): void {
+  private serve(environment: Environment, { event, trace, done, failed }: Waiting): void {
     this.idle.delete(environment);
     environment
-      .invoke(event)
+      .invoke(event, trace)
       .finally(() => {
         if (!environment.gone) this.idle.add(environment);
         this.dispatch();

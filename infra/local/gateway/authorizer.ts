@@ -1,5 +1,5 @@
 import { type ContextValues, contextOf, isContextVariable } from "./context.ts";
-import { allValues, type CallerContext, type Exchange } from "./exchange.ts";
+import { allValues, type CallerContext, type Exchange, traceHeader } from "./exchange.ts";
 import { Fault, FrontFault } from "./fault.ts";
 import { functionOf, type GatewayHost, invokeWithin } from "./host.ts";
 import { evaluatePolicy, PolicyError } from "./policy.ts";
@@ -180,8 +180,8 @@ export class Authorizers {
   }
 
   private async ask(model: AuthorizerModel, exchange: Exchange, methodArn: string): Promise<Grant> {
-    const event = authorizerEvent(this.api, exchange, methodArn);
-    const answer = await invokeWithin(this.host, model.function_arn, event, timeoutMs).catch((cause: unknown) => {
+    const asked = { given: authorizerEvent(this.api, exchange, methodArn), trace: traceHeader(exchange) };
+    const answer = await invokeWithin(this.host, model.function_arn, asked, timeoutMs).catch((cause: unknown) => {
       throw new Fault("AUTHORIZER_FAILURE", { reason: `the authorizer gave no answer: ${String(cause)}` });
     });
     return grantOf(answer);

@@ -76,6 +76,11 @@ export function newExtendedRequestId(): string {
   return `${randomBytes(11).toString("base64").replaceAll(/[+/=]/g, "A").slice(0, 15)}=`;
 }
 
+/** The trace header that the gateway hands to functions and to the caller. */
+export function traceHeader({ trace_root }: Pick<Exchange, "trace_root">): string {
+  return `Root=${trace_root};Parent=${trace_root.slice(-16)};Sampled=0`;
+}
+
 /** The caller's trace when the header names a well-formed one, else a new one. */
 export function traceRoot(header: string | undefined, nowMs: number): string {
   const given = /(?:^|;)\s*Root=(1-[0-9a-f]{8}-[0-9a-f]{24})(?:;|$)/i.exec(header ?? "")?.[1];

@@ -1,4 +1,4 @@
-import type { Exchange, Reply } from "./exchange.ts";
+import { type Exchange, type Reply, traceHeader } from "./exchange.ts";
 import { Fault } from "./fault.ts";
 import { functionOf, type GatewayHost, InvocationTimeout, invokeWithin } from "./host.ts";
 import { type MockIntegration, readMock } from "./mock.ts";
@@ -57,7 +57,8 @@ export async function answerProxy(
     throw new Fault("REQUEST_TOO_LARGE", { reason: "the event is larger than a function takes" });
   }
   const { function_arn, timeout_ms } = integration;
-  const answer = await invokeWithin(host, function_arn, event, timeout_ms).catch((cause: unknown) => {
+  const trace = traceHeader(exchange);
+  const answer = await invokeWithin(host, function_arn, { given: event, trace }, timeout_ms).catch((cause: unknown) => {
     if (cause instanceof InvocationTimeout) throw new Fault("INTEGRATION_TIMEOUT", { reason: cause.message });
     throw new Fault("INTEGRATION_FAILURE", { status: 502, reason: `the function gave no answer: ${String(cause)}` });
   });
@@ -66,6 +67,5 @@ export async function answerProxy(
     throw new Fault("INTEGRATION_FAILURE", { status: 502, reason });
   }
   const reply = readReply(answer.payload, exchange, api.binary_media_types);
-  const trace = `Root=${exchange.trace_root};Parent=${exchange.trace_root.slice(-16)};Sampled=0`;
   return { ...reply, headers: [...reply.headers, ["X-Amzn-Trace-Id", trace]] };
 }

@@ -36,6 +36,8 @@ interface Facts {
   readonly message_id: string;
   readonly sent_ms: number;
   readonly group_id: string | undefined;
+  /** Trace header of X-Ray. */
+  readonly trace: string | undefined;
 }
 
 /** SQS refuses longer delays (AWS docs: SendMessage); the server would take them. */
@@ -229,9 +231,10 @@ export class Queues {
   private took(queue: string, id: unknown, message: Body, was?: Pick<Facts, "message_id" | "sent_ms">): void {
     const group = message["MessageGroupId"];
     const group_id = typeof group === "string" ? group : undefined;
-    if (was !== undefined || group_id !== undefined) {
+    const trace = traceIn(message);
+    if (was !== undefined || group_id !== undefined || trace !== undefined) {
       const { message_id = String(id), sent_ms = Date.now() } = was ?? {};
-      this.facts.set(String(id), { message_id, sent_ms, group_id });
+      this.facts.set(String(id), { message_id, sent_ms, group_id, trace });
     }
     const [oldest] = this.facts.keys();
     if (this.facts.size > maxFacts && oldest !== undefined) this.facts.delete(oldest);
@@ -246,6 +249,7 @@ export class Queues {
       const more = {
         SentTimestamp: String(facts.sent_ms),
         ...(facts.group_id !== undefined && { MessageGroupId: facts.group_id }),
+        ...(facts.trace !== undefined && { AWSTraceHeader: facts.trace }),
       };
       return {
         ...message,
@@ -273,6 +277,12 @@ export class Queues {
       if (reply.status !== 200) throw new Error(`The queue ${name} cannot be made: ${reply.body.toString()}`);
     }
   }
+}
+
+/** The trace header that a sender gave a message, the one system attribute that SQS takes. */
+function traceIn({ MessageSystemAttributes: attributes }: Body): string | undefined {
+  const header = isRecord(attributes) ? attributes["AWSTraceHeader"] : undefined;
+  return isRecord(header) ? String(header["StringValue"]) : undefined;
 }
 
 function nameIn(url: unknown): string {

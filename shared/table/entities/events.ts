@@ -1,4 +1,5 @@
 import { limits } from "../../limits.ts";
+import { traceBytes, traceOfBytes } from "../../runtime/trace.ts";
 import { eventType, outboxPartType, outboxType } from "../table-shape.ts";
 import { type AuditPointer, auditPointers } from "./audit.ts";
 import { crockford, dueKeys, type Entity, type IndexKeys, inBase32, type Key, ulidOf } from "./keys.ts";
@@ -17,6 +18,8 @@ export interface Outbox {
   readonly audit?: string;
   /** How many parts hold the events that do not fit; absent when all do. */
   readonly parts?: number;
+  /** Trace of the request or run that committed it, in the form of X-Ray; stored as bytes. */
+  readonly trace_id?: string;
   readonly created_at: string;
   /** The order among commits of one moment that one request decided one after the other; absent for the first. */
   readonly place?: number;
@@ -32,6 +35,8 @@ export const outboxes = {
     sk: `OUTBOX#${ulidOf(item.id)}`,
   }),
   indexesOf: (item: Outbox): IndexKeys => dueKeys("OUTBOX", item.id, item.wake_at),
+  toStored: ({ trace_id, ...item }: Outbox) => ({ ...item, ...storedTrace(trace_id) }),
+  fromStored: readTrace,
 } satisfies Entity<Outbox> & Record<string, unknown>;
 
 /** Events of a commit that its outbox item has no room for. Inserted and deleted together with it. */
@@ -79,6 +84,8 @@ export interface PublishedEvent {
   readonly wake_at?: string;
   /** Where the entry of the audit of its commit is; on the first event of a commit that a caller asked for. */
   readonly audit?: AuditPointer;
+  /** That of its commit. */
+  readonly trace_id?: string;
   readonly expires_at: number;
 }
 
@@ -122,16 +129,27 @@ export const events = {
       : { due_pk: dueKeys("EVENT", item.id, item.wake_at).due_pk ?? "", due_sk: item.wake_at }),
     ...(item.audit === undefined ? {} : auditPointers.indexesOf(item.tenant_id, item.audit)),
   }),
-  toStored: ({ tenant_id: _tenant, wake_at: _wake, audit: _audit, endpoints, ...item }: PublishedEvent) => ({
+  toStored: ({ tenant_id: _tenant, wake_at: _wake, audit: _audit, endpoints, trace_id, ...item }: PublishedEvent) => ({
     ...item,
+    ...storedTrace(trace_id),
     ...(endpoints === undefined ? {} : { endpoints: packEndpoints(endpoints) }),
   }),
-  fromStored: ({ pk, due_sk, endpoints }: Readonly<Record<string, unknown>>) => ({
+  fromStored: ({ pk, due_sk, endpoints, ...stored }: Readonly<Record<string, unknown>>) => ({
+    ...readTrace(stored),
     tenant_id: String(pk).split("|")[0],
     ...(due_sk === undefined ? {} : { wake_at: String(due_sk).split("|")[0] }),
     ...(endpoints instanceof Uint8Array ? { endpoints: unpackEndpoints(endpoints) } : {}),
   }),
 } satisfies Entity<PublishedEvent> & Record<string, unknown>;
+
+function storedTrace(trace: string | undefined): { readonly trace_id?: Uint8Array } {
+  return trace === undefined ? {} : { trace_id: traceBytes(trace) };
+}
+
+/** The trace of an event or an outbox item as it is stored, where it has one. */
+export function readTrace({ trace_id: stored }: Readonly<Record<string, unknown>>): { readonly trace_id?: string } {
+  return stored instanceof Uint8Array ? { trace_id: traceOfBytes(stored) } : {};
+}
 
 /** Bytes of an endpoint as it is stored: its ULID, then its epoch. */
 const endpointBytes = { id: 16, epoch: 3 } as const;

@@ -51,7 +51,28 @@ async function delivered(): Promise<string[]> {
 }
 const ok = { batchItemFailures: [] };
 
+/** The trace of this process, and its digits as they are stored. */
+const trace = "1-5759e988-bd862e3fe1be46a994272793";
+const storedTrace = { bytes: Buffer.from("5759e988bd862e3fe1be46a994272793", "hex").toString("base64") };
+
 describe("publishing", () => {
+  it("keeps the trace of the commit with its event, in 16 bytes, and gives it to each delivery message", async () => {
+    const caller = newCaller();
+    await endpointOf(caller, {});
+    await endpointOf(caller, {});
+    await brokerage(api, caller).client();
+    expect((await itemsOf(caller, "OUTBOX")).map(({ trace_id }) => trace_id)).toEqual([storedTrace]);
+    const routed = await records(caller);
+    process.env["_X_AMZN_TRACE_ID"] = "Root=1-00000000-000000000000000000000001";
+    try {
+      expect(await deliver(routed)).toEqual(ok);
+    } finally {
+      process.env["_X_AMZN_TRACE_ID"] = `Root=${trace}`;
+    }
+    expect((await itemsOf(caller, "EVENT")).map(({ trace_id }) => trace_id)).toEqual([storedTrace]);
+    expect(sent().map((message) => message.trace)).toEqual([`Root=${trace}`, `Root=${trace}`]);
+  });
+
   it("makes no delivery and leaves nothing due without a subscriber", async () => {
     const caller = newCaller();
     await endpointOf(caller, { event_types: ["stop.out"] });

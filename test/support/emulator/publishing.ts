@@ -33,7 +33,8 @@ export async function publishDirectly(records: readonly StreamRecord[]): Promise
   for (const tenant_id of tenants) {
     const own = keys.filter(([pk]) => pk?.startsWith(`${tenant_id}#`));
     const body = { tenant_id, keys: own };
-    const sent = { queue: "publish.fifo", group: tenant_id, delaySeconds: undefined, deduplication: undefined };
+    const unset = { delaySeconds: undefined, deduplication: undefined, trace: undefined };
+    const sent = { queue: "publish.fifo", group: tenant_id, ...unset };
     const { batchItemFailures: failed } = await publish(received([{ ...sent, body }]), lambdaContext(5000));
     again += failed.length;
   }

@@ -10,6 +10,8 @@ export interface SentMessage {
   readonly delaySeconds: number | undefined;
   /** What SQS drops repetitions by; of FIFO queues. */
   readonly deduplication: string | undefined;
+  /** The trace header of X-Ray that it was given. */
+  readonly trace: string | undefined;
 }
 
 /** A SendMessageBatch on its way. */
@@ -44,6 +46,7 @@ interface Entry {
   readonly MessageGroupId?: string;
   readonly DelaySeconds?: number;
   readonly MessageDeduplicationId?: string;
+  readonly MessageSystemAttributes?: { readonly AWSTraceHeader?: { readonly StringValue: string } };
 }
 
 /** Starts it on a free port of the loopback. */
@@ -116,7 +119,8 @@ function environmentOf(endpoint: string): Record<string, string> {
 
 function messageOf(queue: string, entry: Entry): SentMessage {
   const { MessageBody, MessageGroupId: group, DelaySeconds: delaySeconds, MessageDeduplicationId } = entry;
-  return { queue, body: JSON.parse(MessageBody), group, delaySeconds, deduplication: MessageDeduplicationId };
+  const trace = entry.MessageSystemAttributes?.AWSTraceHeader?.StringValue;
+  return { queue, body: JSON.parse(MessageBody), group, delaySeconds, deduplication: MessageDeduplicationId, trace };
 }
 
 function successOf({ Id, MessageBody }: Entry) {

@@ -3,7 +3,7 @@
  * `.test.ts`.
  */
 export const onSharedStack = [
-  ...["integrator", "refusals", "webhooks", "lists", "stop-out", "rate", "oauth-clients", "dashboard"],
+  ...["integrator", "refusals", "webhooks", "tracing", "lists", "stop-out", "rate", "oauth-clients", "dashboard"],
   ...["demo", "margin", "audit-export", "reports/reconciliation", "tools/drill"],
   ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix", "tools/smoke"],
   ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages"],
