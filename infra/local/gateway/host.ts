@@ -3,9 +3,9 @@ export interface GatewayHost {
   /**
    * Invokes a function and waits. `functionError` is set when the handler threw; `payload` is then the error object.
    * Rejects when the process died or timed out.
-   * @param trace the trace header that the function gets as its own
+   * @param trace the trace header that the function gets as its own; without it the invocation begins a trace
    */
-  invoke(functionArn: string, event: unknown, trace: string): Promise<{ payload: unknown; functionError?: string }>;
+  invoke(functionArn: string, event: unknown, trace?: string): Promise<{ payload: unknown; functionError?: string }>;
   /** The API key with this value, and the physical ids of the usage plans that hold it. */
   findApiKey(value: string): { id: string; enabled: boolean; usage_plan_ids: string[] } | undefined;
   /** Milliseconds since the epoch. */
@@ -22,7 +22,7 @@ export type InvokingHost = Pick<GatewayHost, "invoke" | "now">;
 export async function invokeWithin(
   host: Pick<GatewayHost, "invoke">,
   functionArn: string,
-  event: { readonly given: unknown; readonly trace: string },
+  event: { readonly given: unknown; readonly trace?: string },
   timeoutMs: number,
 ): Promise<{ payload: unknown; functionError?: string }> {
   let timer: NodeJS.Timeout | undefined;

@@ -71,7 +71,7 @@ export async function authorize(host: InvokingHost, model: SocketModel, facts: C
   const methodArn = `arn:${partition}:execute-api:${region}:${account_id}:${api_id}/${stage}/$connect`;
   const event = authorizeEvent(model, facts, methodArn);
   const startedMs = host.now();
-  const answer = await invokeWithin(host, authorizer.function_arn, event, authorizerTimeoutMs).catch(
+  const answer = await invokeWithin(host, authorizer.function_arn, { given: event }, authorizerTimeoutMs).catch(
     (cause: unknown) => {
       throw new Refusal(500, "Internal server error", `the authorizer gave no answer: ${String(cause)}`);
     },
@@ -103,11 +103,10 @@ export async function connect(
   const integration = model.routes.get("$connect");
   if (integration === undefined) return undefined;
   const { function_arn, timeout_ms } = integration;
-  const answer = await invokeWithin(host, function_arn, connectEvent(model, facts), timeout_ms).catch(
-    (cause: unknown) => {
-      throw new Refusal(500, "Internal server error", `$connect gave no answer: ${String(cause)}`);
-    },
-  );
+  const event = { given: connectEvent(model, facts) };
+  const answer = await invokeWithin(host, function_arn, event, timeout_ms).catch((cause: unknown) => {
+    throw new Refusal(500, "Internal server error", `$connect gave no answer: ${String(cause)}`);
+  });
   const payload = isRecord(answer.payload) ? answer.payload : {};
   const status = payload["statusCode"];
   if (answer.functionError !== undefined || typeof status !== "number") {

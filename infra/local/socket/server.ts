@@ -185,7 +185,7 @@ export class LocalSockets {
     const event = messageEvent(model, connection.facts, { routeKey, body, nowMs: host.now() });
     const { function_arn, timeout_ms } = integration;
     const failed = (cause: unknown) => ({ payload: String(cause), functionError: "Unhandled" });
-    const answer = await invokeWithin(host, function_arn, event, timeout_ms).catch(failed);
+    const answer = await invokeWithin(host, function_arn, { given: event }, timeout_ms).catch(failed);
     if (answer.functionError === undefined) return;
     log(`stream ${routeKey}: ${JSON.stringify(answer.payload)}`);
     say("Internal server error");
@@ -213,7 +213,7 @@ export class LocalSockets {
     const integration = model.routes.get("$disconnect");
     if (integration === undefined) return;
     const event = disconnectEvent(model, facts, { code, reason, nowMs: host.now() });
-    invokeWithin(host, integration.function_arn, event, integration.timeout_ms).catch((cause: unknown) => {
+    invokeWithin(host, integration.function_arn, { given: event }, integration.timeout_ms).catch((cause: unknown) => {
       log(`stream $disconnect: ${String(cause)}`);
     });
   }

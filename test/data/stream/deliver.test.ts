@@ -2,9 +2,9 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { streamSets } from "../../../shared/table/entities.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
-import { startSocketEndpoint } from "../../support/emulator/socket-endpoint.ts";
 import { readStream } from "../../support/emulator/raw-table.ts";
 import { newCaller } from "../../support/emulator/request.ts";
+import { startSocketEndpoint } from "../../support/emulator/socket-endpoint.ts";
 
 const api = await startApi();
 const gateway = await startSocketEndpoint();

@@ -3,9 +3,9 @@ import { afterAll, expect, it } from "vitest";
 import type { StreamConnection } from "../../../shared/domain/stream/connection.ts";
 import { limits } from "../../../shared/limits.ts";
 import { startApi } from "../../support/emulator/api.ts";
-import { type PostFate, startSocketEndpoint } from "../../support/emulator/socket-endpoint.ts";
 import type { SentMessage } from "../../support/emulator/queue-endpoint.ts";
 import { newCaller } from "../../support/emulator/request.ts";
+import { type PostFate, startSocketEndpoint } from "../../support/emulator/socket-endpoint.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 
 const api = await startApi(false);

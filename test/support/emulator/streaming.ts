@@ -21,9 +21,9 @@ import { readAll } from "../../../shared/table/store.ts";
 import { transactOnce } from "../../../shared/table/transact.ts";
 import { putNew } from "../../../shared/table/write.ts";
 import type { TestApi } from "./api.ts";
-import type { SocketEndpoint, SeenPost } from "./socket-endpoint.ts";
 import type { SentMessage } from "./queue-endpoint.ts";
 import { lambdaContext } from "./request.ts";
+import type { SeenPost, SocketEndpoint } from "./socket-endpoint.ts";
 
 const { handler: deliver } = await import("../../../functions/stream/deliver.ts");
 const { joinStream } = await import("../../../shared/stream/membership.ts");
@@ -100,7 +100,7 @@ export function streaming({ queues }: Pick<TestApi, "queues">, gateway: SocketEn
     wake: (cause: StreamCause, set = 0): SentMessage => ({
       queue: "stream.fifo",
       body: { tenant_id: tenant, set, cause },
-      ...{ group: `${tenant}#${set}`, delaySeconds: undefined, deduplication: undefined },
+      ...{ group: `${tenant}#${set}`, delaySeconds: undefined, deduplication: undefined, trace: undefined },
     }),
     /** Hands messages to the worker, ten at a time; returns those that come again. */
     run: async (messages: readonly SentMessage[], timeoutMs = 10_000): Promise<SentMessage[]> => {

@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
 import WebSocket from "ws";
 
 /** A connection as a client holds it. */
@@ -46,7 +45,7 @@ export async function handshakeStatus(url: string, token?: string): Promise<numb
   const { signal } = answers;
   try {
     return await Promise.race([
-      once(socket, "unexpected-response", { signal }).then(([, answer]: [unknown, IncomingMessage]) => {
+      once(socket, "unexpected-response", { signal }).then(([, answer]) => {
         answer.resume();
         return answer.statusCode ?? 0;
       }),
