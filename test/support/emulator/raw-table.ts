@@ -63,22 +63,44 @@ export interface StreamRecord {
 }
 
 /** What was read of each stream so far: tests look at it again and again, and it only grows. */
-const known = new WeakMap<Emulator, { readonly changes: RawChange[]; last: string | undefined }>();
+interface Known {
+  readonly records: StreamRecord[];
+  readonly changes: RawChange[];
+  reading: Promise<void>;
+}
+const known = new WeakMap<object, Known>();
 
 /** Every change of the main table since it was made, in order, read from its stream. */
 export async function readChanges(emulator: Emulator): Promise<readonly RawChange[]> {
-  const read = known.get(emulator) ?? { changes: [], last: undefined };
-  known.set(emulator, read);
-  const records = await readStream(emulator, read.last);
-  for (const record of records) read.changes.push(plainChange(record));
-  read.last = records.at(-1)?.dynamodb.SequenceNumber ?? read.last;
-  return read.changes;
+  const { records, changes } = await readOn(emulator);
+  for (const record of records.slice(changes.length)) changes.push(plainChange(record));
+  return changes;
 }
 
 /** Every record of the main table's stream, in order; those after a sequence number where one is given. */
 export async function readStream(
   emulator: Pick<Emulator, "endpoint" | "streamArn">,
   after?: string,
+): Promise<StreamRecord[]> {
+  return after === undefined ? [...(await readOn(emulator)).records] : readAfter(emulator, after);
+}
+
+/** Reads what a stream has in addition to what is known of it, one reader after the other. */
+async function readOn(emulator: Pick<Emulator, "endpoint" | "streamArn">): Promise<Known> {
+  const read = known.get(emulator) ?? { records: [], changes: [], reading: Promise.resolve() };
+  known.set(emulator, read);
+  const fresh = async () => {
+    const { records } = read;
+    for (const record of await readAfter(emulator, records.at(-1)?.dynamodb.SequenceNumber)) records.push(record);
+  };
+  read.reading = read.reading.then(fresh, fresh);
+  await read.reading;
+  return read;
+}
+
+async function readAfter(
+  emulator: Pick<Emulator, "endpoint" | "streamArn">,
+  after: string | undefined,
 ): Promise<StreamRecord[]> {
   const { StreamDescription: description } = await streams<{
     StreamDescription: { Shards: { ShardId: string }[] };
