@@ -60,8 +60,8 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/drive-account": 232,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 284,
-  "feed/retry-reject": 275,
+  "feed/send-batch": 285,
+  "feed/retry-reject": 276,
   // What the end of a command books, with what follows for the margin of open positions.
   "feed/ack-command": 242,
   "feed/requeue-command": 182,
