@@ -1,9 +1,12 @@
+import { pendingCommandsOf } from "../../shared/domain/account.ts";
 import { disableAccount } from "../../shared/domain/amend-account.ts";
+import { amendOnPlatform } from "../../shared/domain/command/terms.ts";
 import { notFound } from "../../shared/domain/decision.ts";
 import { liveBody } from "../../shared/domain/trading/amend-holdings.ts";
 import { command } from "../../shared/http/operations.ts";
 import { disableAccount as row } from "../../shared/routes/accounts.ts";
 import { ref } from "../../shared/table/store.ts";
+import { loadCommands, tradingRef } from "../../shared/trading/items.ts";
 import { shownLive } from "../../shared/trading/margin.ts";
 
 /** `DELETE /accounts/{id}` */
@@ -14,7 +17,13 @@ export const handler = await command(
     const { account, balance } = await load({ account: ref.account(id), balance: ref.balance(id) });
     if (!account || !balance) return notFound();
     expectVersion(account.version);
-    return shownLive(context, disableAccount({ account, balance }, context));
+    const { source_id } = account;
+    const [asked, { source }] = await Promise.all([
+      loadCommands(load, pendingCommandsOf(account)),
+      load({ ...(source_id ? { source: tradingRef.feedSource(source_id) } : {}) }),
+    ]);
+    const disable = () => disableAccount({ account, balance }, context);
+    return shownLive(context, amendOnPlatform({ account, source, asked }, { status: "disabled" }, context, disable));
   },
   liveBody,
 );

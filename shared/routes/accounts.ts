@@ -95,7 +95,8 @@ export const updateAccount = route({
     "On an account with a `source_id`, `leverage`, `group_id` and `trading_mode` (of an active account) are commands " +
     "to its platform: `pending` shows each requested value until its command ends, and the account changes once the " +
     "platform has changed it. Another value replaces a command that is `waiting`; while it is `taken` or `unknown`, " +
-    "the answer is 409 `command_outstanding`.",
+    "the answer is 409 `command_outstanding`. A disabled account may trade nothing on its platform either: `disabled` " +
+    "applies at once and asks for no access, and `active` asks for what there was before.",
   file: "accounts/update",
   scope: "accounts:write",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
@@ -129,13 +130,15 @@ export const disableAccount = route({
   path: "/accounts/{id}",
   tag: "Accounts",
   summary: "Disable an account",
-  description: "Disables the account without deleting it: new transactions are refused. Returns the account.",
+  description:
+    "Disables the account without deleting it: new transactions are refused. The platform of an account with a " +
+    "`source_id` is asked for no access (`pending`). Returns the account.",
   file: "accounts/disable",
   scope: "accounts:write",
   grants: ["read", "read:quotes", "query", "put", "update"],
   reply: TradingAccount,
   refusals: ["illegal_transition"],
-  emits: ["account.updated"],
+  emits: ["account.updated", "command.issued", "command.settled"],
 });
 
 /** `GET /accounts/{id}/balance` */

@@ -5,6 +5,7 @@ import { type Context, type Decision, notFound } from "../domain/decision.ts";
 import { least } from "../domain/money.ts";
 import type { AccountWithBalance } from "../domain/open-account.ts";
 import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/amend-holdings.ts";
+import type { TradingDecision } from "../domain/trading/changes.ts";
 import { underChange } from "../domain/trading/leverage-change.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
@@ -131,9 +132,9 @@ export async function decideAmendment(
  */
 export async function shownLive(
   context: Context,
-  decision: Decision<AccountWithBalance>,
+  decision: TradingDecision<AccountWithBalance>,
 ): Promise<Committable<LiveAccount>> {
-  if (!decision.ok || decision.result.balance.positions === 0) return decision;
+  if (!decision.ok || decision.result.balance.positions === 0) return prepared(decision, context);
   const { account, balance } = decision.result;
   const positions = underChange(account, await positionsOf(context.tenant_id, account.id));
   const market = await readMarket(context.tenant_id, positions);
@@ -141,7 +142,7 @@ export async function shownLive(
   const events = decision.events.map((event) =>
     event.resource.type === "account" ? { ...event, object: liveBody(result) } : event,
   );
-  return { ...decision, result, events };
+  return prepared({ ...decision, result, events }, context);
 }
 
 /** An account with open positions, and the market that they are valued at. */

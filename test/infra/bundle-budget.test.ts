@@ -25,6 +25,8 @@ const others: Readonly<Record<string, number>> = {
   "oauth/token": 151,
   // It links an account to the source of a platform.
   "accounts/create": 143,
+  // A disable asks the platform of a linked account for no access, which is 8 KiB.
+  "accounts/disable": 147,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved.

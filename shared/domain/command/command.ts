@@ -71,6 +71,8 @@ export interface TermsCommand extends StoredCommand {
   readonly drift_id: null;
   /** One member: the term as an `account_update` of the feed names it. */
   readonly payload: TermsBody;
+  /** The account was disabled while a bridge had the command: it is not handed out again. */
+  readonly superseded?: true;
 }
 
 /** A command about money, whatever it is for. */
@@ -353,7 +355,7 @@ type ShownFields = Omit<CommandBody, "object" | "_links">;
 
 function shownFields(command: Command): ShownFields {
   if (command.purpose === "terms") {
-    const { tenant_id: _tenant, client_id: _client, purpose: _purpose, ...fields } = command;
+    const { tenant_id: _tenant, client_id: _client, purpose: _purpose, superseded: _superseded, ...fields } = command;
     return fields;
   }
   if (command.purpose === "liquidation") {

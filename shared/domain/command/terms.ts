@@ -15,6 +15,7 @@ import type { WatchedState } from "../trading/stored-risk.ts";
 import { announcing } from "./announce.ts";
 import {
   type Command,
+  type CommandMove,
   commandChanges,
   isOpen,
   lostLease,
@@ -38,24 +39,27 @@ const commandOfTerm = {
   trading_mode: { type: "set_account_access", name: "access" },
 } as const satisfies Readonly<Record<Term, { type: TermsCommand["type"]; name: keyof Reported }>>;
 
-/** Whether a patch of an account may have to ask its platform. */
+/** Whether a patch of an account may have to ask its platform: a disabled account may trade nothing there either. */
 export function namesTerms(patch: UpdateAccount): boolean {
-  return terms.some((term) => patch[term] !== undefined);
+  return patch.status !== undefined || terms.some((term) => patch[term] !== undefined);
 }
 
 /** An account with the commands that change its terms, as far as they were asked for. */
-export interface AskedAccount extends OwnedAccount {
+export type AskedAccount = OwnedAccount & Commanded;
+
+interface Commanded extends Pick<OwnedAccount, "account" | "source"> {
   readonly asked?: readonly (Command | undefined)[];
 }
 
 /**
  * Decides a patch of an account: where it is linked to a source, the terms of the platform are commanded and change
  * once the platform has changed them, and the rest changes now. What refuses the terms here refuses them before they
- * are commanded. A command that waits makes way for a later one of the same term; any other must end first.
+ * are commanded. A command that waits makes way for a later one of the same term; any other must end first. A disable
+ * applies at once, waits for none of them and asks the platform for no access; its end asks for what there was before.
  * @param decide decides a patch that applies at once
  */
 export function amendOnPlatform<R extends AccountWithBalance>(
-  owned: AskedAccount,
+  owned: Commanded,
   patch: UpdateAccount,
   context: Context,
   decide: (patch: UpdateAccount) => TradingDecision<R>,
@@ -65,14 +69,30 @@ export function amendOnPlatform<R extends AccountWithBalance>(
   const { leverage: _l, group_id: _g, trading_mode: _t, ...others } = patch;
   const rest = decide(others);
   if (!rest.ok || rest.result.account.source_id == null) return whole;
-  const asked = askFor(owned, rest.result.account, patch, context);
+  const access = accessOf(owned.account, rest.result.account, patch);
+  const wanted = access === undefined ? patch : { ...patch, trading_mode: access };
+  const asked = askFor(owned, rest.result.account, { wanted, access }, context);
   if (!asked.ok) return asked;
   const { pending, changes } = asked.result;
   if (sameValue(pending, owned.account.pending ?? {})) return rest;
   const before = { account: owned.account, balance: rest.result.balance };
-  const { account, ...told } = withPending(rest, before, pending, context);
+  const mode = rest.result.account.status === "disabled" && access !== undefined ? pendingMode(owned.account) : {};
+  const { account, ...told } = withPending(rest, before, pending, context, mode);
   const result = { ...rest.result, account };
   return announcing<Booking<R>>({ ...rest, ...told, result, changes: [...told.changes, ...changes] });
+}
+
+/** What a change of the status of an account asks its platform for; undefined where nothing changes there. */
+function accessOf(before: Account, after: Account, patch: UpdateAccount): Account["trading_mode"] | undefined {
+  if (before.status === after.status) return undefined;
+  if (after.status === "active") return patch.trading_mode ?? after.trading_mode;
+  const has = before.trading_mode !== "none" || before.pending?.trading_mode !== undefined;
+  return after.status === "disabled" && has ? "none" : undefined;
+}
+
+/** What an account that is disabled may trade when it is active again: what was asked for last. */
+function pendingMode({ pending }: Account): Pick<Partial<Account>, "trading_mode_before"> {
+  return pending?.trading_mode === undefined ? {} : { trading_mode_before: pending.trading_mode.value };
 }
 
 interface Asked {
@@ -82,32 +102,55 @@ interface Asked {
 
 /** The commands that a patch issues and gives up, and what is pending after it. */
 function askFor(
-  { account: before, asked = [], source }: AskedAccount,
+  { account: before, asked = [], source }: Commanded,
   account: Account,
-  patch: UpdateAccount,
+  { wanted, access }: { readonly wanted: UpdateAccount; readonly access: Account["trading_mode"] | undefined },
   context: Context,
 ): Decision<Asked> {
   const pending: Record<string, PendingTerms[Term]> = { ...before.pending };
   const changes: Change[] = [];
   for (const term of terms) {
-    const value = patch[term];
-    if (value === undefined || before.pending?.[term]?.value === value) continue;
+    const value = wanted[term];
+    const byStatus = term === "trading_mode" && access !== undefined;
+    if (value === undefined || (!byStatus && before.pending?.[term]?.value === value)) continue;
     // What a disabled account may trade is decided when it is active again.
-    if (term === "trading_mode" && account.status !== "active") continue;
+    if (term === "trading_mode" && !byStatus && account.status !== "active") continue;
     const earlier = asked.find((command) => command?.id === before.pending?.[term]?.command_id);
     if (earlier !== undefined && isOpen(earlier)) {
-      const cancelled = movedCommand(earlier, "cancel", context);
-      if (cancelled === undefined) return refuseOutstanding(earlier, "The platform has been asked for another value.");
-      changes.push(...commandChanges(earlier, cancelled));
+      const disables = byStatus && account.status === "disabled";
+      const ended = movedCommand(earlier, "cancel", context) ?? (disables ? superseded(earlier, context) : undefined);
+      if (ended === undefined) return refuseOutstanding(earlier, "The platform has been asked for another value.");
+      changes.push(...commandChanges(earlier, ended));
     }
     delete pending[term];
-    if (value === account[term]) continue;
-    if (source !== undefined && isEnded(source)) return refuseEnded();
+    if (value === account[term] && !byStatus) continue;
+    if (source !== undefined && isEnded(source)) {
+      // No platform can be asked, which keeps no account from being disabled.
+      if (byStatus) continue;
+      return refuseEnded();
+    }
     const item = draftTerms(account, term, value, context);
     pending[term] = { value, command_id: item.id } as PendingTerms[Term];
     changes.push({ op: "create", entity: "command", item });
   }
   return unchanged({ pending: pending as PendingTerms, changes });
+}
+
+/**
+ * A command that a disable does not wait for. One in the hands of a bridge ends before the lane is free for the next,
+ * and is not handed out again; of one whose outcome is unknown nothing is begun any more.
+ */
+function superseded(command: Command, context: Context): Command | undefined {
+  if (command.purpose !== "terms") return undefined;
+  const error = { code: "superseded", message: null };
+  const failed = command.status === "unknown" ? movedCommand(command, "failed", context, { error }) : undefined;
+  const updated_at = later(command.updated_at, context.now);
+  return failed ?? { ...command, superseded: true, updated_at, version: command.version + 1 };
+}
+
+/** The move of a command to change a term: one that was superseded is not handed out again, and fails instead. */
+function moveOf({ superseded }: TermsCommand, move: CommandMove | undefined): CommandMove | undefined {
+  return superseded === true && (move === "unknown" || move === "not_sent") ? "failed" : move;
 }
 
 /** A command to change a term that waits to be taken. It does not expire, because nothing decides it again. */
@@ -135,10 +178,11 @@ function withPending(
   { account: before, balance }: AccountWithBalance,
   left: PendingTerms,
   { now }: Pick<Context, "now">,
+  more: Partial<Account> = {},
 ): Pick<Booking<unknown>, "changes" | "events"> & { readonly account: Account } {
   const own = changes.find((change) => change.op === "update" && change.entity === "account") as Own | undefined;
   const renewed = { ...before, updated_at: later(before.updated_at, now), version: before.version + 1 };
-  const { pending: _before, ...fields } = own?.after ?? renewed;
+  const { pending: _before, ...fields } = { ...(own?.after ?? renewed), ...more };
   const after: Account = Object.keys(left).length === 0 ? fields : { ...fields, pending: left };
   const told = events.find(({ type }) => type === "account.updated");
   const shown = told && { ...told, object: { ...told.object, pending: after.pending ?? null } };
@@ -177,7 +221,7 @@ export function acknowledgeTerms(
   if (ack.attempt > command.attempt) {
     return refuseField("validation_failed", "attempt", "was never taken", "out_of_range");
   }
-  const move = moveOfAck(command, ack);
+  const move = moveOf(command, moveOfAck(command, ack));
   const told = ack.error ? { code: ack.error.code, message: ack.error.message ?? null } : null;
   const error = move === "failed" ? (told ?? { code: "platform_refused", message: null }) : told;
   const after = move && movedCommand(command, move, context, { error, operation_id: ack.operation_id ?? null });
@@ -229,8 +273,9 @@ export function overdueTerms(
   command: TermsCommand,
   context: Context,
 ): Extract<Decision<TermsCommand>, { ok: true }> | undefined {
-  const lost = lostLease(command, context.now);
-  const after = lost && movedCommand(command, lost, context);
+  const lost = moveOf(command, lostLease(command, context.now));
+  const error = { code: "superseded", message: null };
+  const after = lost && movedCommand(command, lost, context, lost === "failed" ? { error } : {});
   return after && { ok: true, result: after, changes: commandChanges(command, after), events: [] };
 }
 

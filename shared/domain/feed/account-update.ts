@@ -11,7 +11,7 @@ import type { Made } from "./apply.ts";
 /**
  * Decides what a platform changed of an account. It applies as it happened: neither the largest leverage of a retail
  * client, the margin that a lower one takes nor a running liquidation refuses it. What a disabled account may trade is
- * what it may trade when it is active again.
+ * what it may trade when it is active again; that a linked one has no access is what the disable asked its platform for.
  */
 export function updateAccount(
   state: WatchedState & Pick<OwnedAccount, "client">,
@@ -30,7 +30,8 @@ export function updateAccount(
   const amended = amendHoldings({ account, balance, client }, state, patch, market, context, true);
   if (!amended.ok) return amended;
   const decision = { ...amended, result: {} };
-  if (access === undefined || active || access === account.trading_mode_before) return decision;
+  const disabled = access === "none" && (account.source_id ?? null) !== null;
+  if (access === undefined || active || disabled || access === account.trading_mode_before) return decision;
   return { ...decision, changes: withModeBefore(decision.changes, account, access, context) };
 }
 

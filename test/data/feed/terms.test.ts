@@ -54,6 +54,25 @@ describe("terms of an account that a platform keeps", () => {
     expect(await source.rejects()).toEqual([]);
   });
 
+  it("are no access while the account is disabled, and what there was before once it is active", async () => {
+    const { path, patch, take, ack } = await linked();
+    const disabled = (await call("DELETE", path)).body;
+    expect(disabled).toMatchObject({
+      status: "disabled",
+      trading_mode: "none",
+      pending: { trading_mode: { value: "none" } },
+    });
+    const [first] = await take();
+    expect(first).toMatchObject({ type: "set_account_access", lane: "risk", payload: { access: "none" } });
+    expect(await patch({ status: "active" })).toMatchObject({ code: "command_outstanding", command_id: first.id });
+    expect(await ack(first.id, { status: "done" })).toMatchObject({ status: "done" });
+    expect(await patch({ status: "active" })).toMatchObject({ status: "active", trading_mode: "full" });
+    const [second] = await take();
+    expect(second).toMatchObject({ payload: { access: "full" } });
+    await ack(second.id, { status: "done" });
+    expect(await broker.get(path)).toMatchObject({ status: "active", trading_mode: "full", pending: null });
+  });
+
   it("stay pending while the outcome is unknown, until a report or a person settles them", async () => {
     const { source, login, path, patch, take, command, requeue } = await linked();
     const { pending } = await patch({ trading_mode: "close_only", group_id: "vip" });

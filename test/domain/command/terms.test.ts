@@ -114,8 +114,8 @@ class Book {
   }
 
   get terms(): Terms {
-    const { leverage, group_id: group, status, trading_mode, trading_mode_before } = this.account;
-    return { leverage, group, access: (status === "active" ? trading_mode : trading_mode_before) ?? "full" };
+    const { leverage, group_id: group, trading_mode: access } = this.account;
+    return { leverage, group, access };
   }
 }
 
@@ -174,7 +174,7 @@ describe("a term of an account that its platform decides", () => {
     const { id } = book.command("waiting");
     const left = { code: "account_not_empty", extra: { left: [id] } };
     expect(refused(book.patch({ source_id: null }) as never)).toMatchObject(left);
-    book.apply(book.patch({ status: "disabled" }));
+    book.account = { ...book.account, status: "disabled", trading_mode: "none", trading_mode_before: "full" };
     expect(refused(book.patch({ status: "closed" }) as never)).toMatchObject(left);
     book.take();
     expect(refused(book.patch({ leverage: 300 }) as never)).toMatchObject({ code: "command_outstanding" });
@@ -223,6 +223,70 @@ describe("a term of an account that its platform decides", () => {
   });
 });
 
+describe("an account that is disabled", () => {
+  const accessOf = ({ payload }: TermsCommand) => payload.access;
+
+  it("is disabled at once, may trade nothing on its platform, and what it traded before when it is active", () => {
+    const book = new Book({ trading_mode: "close_only" });
+    book.apply(book.patch({ status: "disabled" }));
+    const { id } = book.command("waiting");
+    expect(book.command("waiting")).toMatchObject({ type: "set_account_access", lane: "risk", not_after: null });
+    expect(book.account).toMatchObject({ status: "disabled", trading_mode: "none", trading_mode_before: "close_only" });
+    expect(book.account.pending).toEqual({ trading_mode: { value: "none", command_id: id } });
+    book.take();
+    book.report({ access: "none" });
+    expect([book.command("done").id, book.account.pending]).toEqual([id, undefined]);
+    book.apply(book.patch({ status: "active" }));
+    expect([accessOf(book.command("waiting")), book.account.trading_mode]).toEqual(["close_only", "close_only"]);
+  });
+
+  it.each(["waiting", "taken", "unknown"] as const)(
+    "does not wait for a command that is %s, and keeps its value",
+    (was) => {
+      const book = new Book();
+      book.apply(book.patch({ trading_mode: "close_only" }));
+      const { id } = book.command("waiting");
+      if (was !== "waiting") book.take();
+      if (was === "unknown") book.ack(id, { attempt: 1, status: "unknown" });
+      book.apply(book.patch({ status: "disabled" }));
+      expect(book.account).toMatchObject({ status: "disabled", trading_mode_before: "close_only" });
+      expect(book.commands.get(id)?.status).toBe({ waiting: "cancelled", taken: "taken", unknown: "failed" }[was]);
+      expect([accessOf(book.command("waiting")), book.take().length]).toEqual(["none", was === "taken" ? 0 : 1]);
+      if (was !== "taken") return;
+      expect(book.ack(id, { attempt: 1, status: "not_sent" }).status).toBe("failed");
+      expect(book.take()).toHaveLength(1);
+    },
+  );
+
+  it("does not hand out again what was taken when its lease runs out", () => {
+    const book = new Book();
+    book.apply(book.patch({ trading_mode: "close_only" }));
+    book.take();
+    book.apply(book.patch({ status: "disabled" }));
+    book.seconds = 61;
+    const lost = overdueTerms(book.command("taken"), book.context);
+    expect(book.apply(lost as NonNullable<typeof lost>)).toMatchObject({
+      status: "failed",
+      error: { code: "superseded" },
+    });
+  });
+
+  it("is not active again while its platform may still be closing it, and is disabled where the source has ended", () => {
+    const book = new Book();
+    book.apply(book.patch({ status: "disabled" }));
+    book.take();
+    expect(refused(book.patch({ status: "active" }) as never).code).toBe("command_outstanding");
+    const other = new Book();
+    const ended = { ...other.state, source: { ended_at: "2026-11-21T06:00:00.000Z" } as never };
+    const amend = (part: UpdateAccount) => amendAccount(ended, part, other.context);
+    other.apply(amendOnPlatform(ended, { status: "disabled" }, other.context, amend));
+    expect([other.account.status, other.account.pending, other.commands.size]).toEqual(["disabled", undefined, 0]);
+    const alone = new Book({ source_id: null });
+    alone.apply(alone.patch({ status: "disabled" }));
+    expect([alone.account.status, alone.commands.size]).toEqual(["disabled", 0]);
+  });
+});
+
 /** Numbers from a seed, so that a failing program can be played again. */
 function randomOf(seed: number) {
   let state = seed * 2_654_435_761 + 1;
@@ -238,6 +302,8 @@ class Platform {
   readonly book = new Book();
   terms: Terms = { ...this.book.terms };
   readonly feed: Partial<Terms>[] = [];
+  /** A dealer has changed the access last, which this service follows while the account is active. */
+  dealt = false;
   /** Attempts that were handed out and are still to be carried out, or not. */
   readonly attempts: { readonly command: Command; isCarriedOut: boolean }[] = [];
 
@@ -246,12 +312,19 @@ class Platform {
     this.feed.push(terms);
   }
 
+  deal(terms: Partial<Terms>): void {
+    if (terms.access !== undefined) this.dealt = true;
+    this.set(terms);
+  }
+
   carryOut(at: number): void {
     const attempt = this.attempts[at];
     if (attempt === undefined || attempt.isCarriedOut) return;
     if (Date.parse(attempt.command.start_before ?? "") <= start + this.book.seconds * 1000) return;
     attempt.isCarriedOut = true;
-    this.set((attempt.command as TermsCommand).payload as Partial<Terms>);
+    const terms = (attempt.command as TermsCommand).payload as Partial<Terms>;
+    if (terms.access !== undefined) this.dealt = false;
+    this.set(terms);
   }
 
   acknowledge(at: number, status: AckCommand["status"]): void {
@@ -318,7 +391,7 @@ const reports: readonly Partial<Terms>[] = [
 describe("two books about the terms of an account", () => {
   it("are equal once everything has arrived, whatever the bridge loses and the dealer changes", () => {
     const ended = new Set<string>();
-    for (let seed = 1; seed <= 100; seed += 1) {
+    for (let seed = 1; seed <= 300; seed += 1) {
       const platform = new Platform();
       const { next, pick } = randomOf(seed);
       for (let step = 0; step < 50; step += 1) {
@@ -331,13 +404,18 @@ describe("two books about the terms of an account", () => {
         } else if (chance < 0.35) platform.take();
         else if (chance < 0.55) platform.carryOut(at);
         else if (chance < 0.7) platform.acknowledge(at, pick(["done", "failed", "unknown", "not_sent"] as const));
-        else if (chance < 0.78) platform.set(pick(reports));
+        else if (chance < 0.78) platform.deal(pick(reports));
         else if (chance < 0.93) platform.deliver();
         else if (chance < 0.97) platform.elapse(20);
         else platform.requeue();
       }
       platform.settle();
-      expect([seed, platform.book.terms, platform.book.account.pending]).toEqual([seed, platform.terms, undefined]);
+      const { book, terms, dealt } = platform;
+      // Where a dealer gives a disabled account access again, or the platform refuses to take it, the command says so.
+      const asked = ([...book.commands.values()] as TermsCommand[]).filter(({ payload }) => payload.access !== undefined);
+      const ownWay = dealt || asked.at(-1)?.status === "failed";
+      const access = book.account.status === "disabled" && ownWay ? "none" : terms.access;
+      expect([seed, book.terms, book.account.pending]).toEqual([seed, { ...terms, access }, undefined]);
       for (const { status } of platform.book.commands.values()) ended.add(status);
     }
     for (const each of ["done", "failed", "cancelled", "command_outstanding"]) expect(ended).toContain(each);
