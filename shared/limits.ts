@@ -377,8 +377,11 @@ export const limits = {
     /** Refusals of one actor and action in a minute with an entry each; the others of that minute share one. */
     refusals_per_minute: 60,
     refusals_minute_ms: 60_000,
-    /** How long after its minute the entry is written: the messages are there by then; later ones are counted again. */
-    refusals_settle_seconds: 60,
+    /**
+     * How long after its minute the entry is written: a message that failed comes again after three minutes, which its
+     * queue hides it for, and is counted in the same entry. Later ones are counted again.
+     */
+    refusals_settle_seconds: 240,
     /** How long it is known which refusals were recorded: a message can come again for 14 days (SQS). */
     refusals_known_seconds: 16 * 24 * 3600,
     /** Time for the message about a refusal, which its answer waits for. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { limits } from "../../shared/limits.ts";
 import { at, functionOf, ofType, only } from "./assembly.ts";
 import { synthesized } from "./stack-cases.ts";
 
@@ -37,6 +38,13 @@ describe("the queues of events", () => {
       ...{ BatchSize: 90, MaximumBatchingWindowInSeconds: 1, FunctionResponseTypes: ["ReportBatchItemFailures"] },
       ScalingConfig: { MaximumConcurrency: 2 },
     });
+  });
+
+  test("of refusals shows a batch that failed again before what it is counted with has its entry", () => {
+    const queues = ofType(synthesized("production"), "AWS::SQS::Queue");
+    const queue = only(queues.filter(({ properties }) => properties["QueueName"] === "brokerage-production-refusals"));
+    const hidden = Number(queue.properties["VisibilityTimeout"]);
+    expect([hidden, hidden < limits.audit.refusals_settle_seconds]).toEqual([180, true]);
   });
 
   test("call a person for a commit that was parked, a dead letter, and a message that is 60 s or 300 s old", () => {

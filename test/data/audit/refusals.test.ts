@@ -176,6 +176,27 @@ describe("refusals of one actor and action in one minute", () => {
     expect(entries.at(-1)?.request_id).toBe(refusals[most + 3]?.request_id);
   });
 
+  it("are one entry with those of a batch that failed once and came again after three minutes", async () => {
+    const { caller, refusals } = flood(most + 5);
+    const ended = Date.parse("2026-11-23T12:01:00.000Z");
+    const at = (seconds: number) => vi.useFakeTimers({ toFake: ["Date"], now: ended + seconds * 1000 });
+    const counts = async () => (await entriesOf(caller)).slice(most).map(({ count }) => count);
+    try {
+      at(0);
+      expect(await recordAll(refusals.slice(0, most + 3))).toEqual([]);
+      // The queue hides a message for this time, after it was received at the end of the minute.
+      at(limits.queues.visibility_timeouts * 30 + 1);
+      await sweepNow();
+      expect(await counts()).toEqual([]);
+      expect(await recordAll(refusals.slice(most))).toEqual([]);
+      at(241);
+      await sweepNow();
+      expect(await counts()).toEqual([5]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("wait for the end of their minute, and for messages that are late", async () => {
     const { caller, refusals } = flood(most + 1);
     await recordAll(refusals);
