@@ -11,7 +11,7 @@ import type { Route } from "../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand } from "../../shared/runtime/command-line.ts";
 import { median, sample } from "./measure.ts";
 import { processorTimes } from "./units/processor-times.ts";
-import { type Chain, chainOf, heldMs, publishedTimes } from "./units/published-times.ts";
+import { type Chain, chainOf, heldMs, heldTimes, publishedTimes } from "./units/published-times.ts";
 import type { Workload } from "./workload.ts";
 
 const help = `Models the average latency of each route, and writes test/bench/LATENCY.md.
@@ -20,6 +20,7 @@ npm run bench:latency -- [options]
   --only <text>    routes whose id holds this text; writes nothing
   --calls          measures the calls only and keeps the processor times of LATENCY.md, which a busy machine spoils;
                    routes that have none there are left out
+  --new            the same, but measures the processor times of routes that have none there
   --help           this text
 
 The command fails when a route is over ${averageLatencyMs} ms and has no reason in infra/latency.ts.`;
@@ -45,14 +46,17 @@ async function main(): Promise<number> {
   const { values } = readArguments({
     only: { type: "string", default: "" },
     calls: { type: "boolean", default: false },
+    new: { type: "boolean", default: false },
   });
-  const kept_ms = values.calls ? await processorTimes() : undefined;
+  const kept_ms = values.calls || values.new ? await processorTimes() : undefined;
+  const isAsked = ({ id }: Route) =>
+    id.includes(values.only) && (values.new || kept_ms === undefined || kept_ms.has(id));
   const outdir = await mkdtemp(join(tmpdir(), "bench-latency-"));
   // Not before the arguments are read: the SDK that it loads may warn about the version of Node.
   const { startWorkload } = await import("./workload.ts");
   const workload = await startWorkload();
   try {
-    const kept = routes.filter(({ id }) => id.includes(values.only) && (kept_ms?.has(id) ?? true));
+    const kept = routes.filter(isAsked);
     const entries = kept.map(({ file }) => ({ name: file, file }));
     await bundle({ entries, root: new URL("../../functions", import.meta.url).pathname, outdir: join(outdir, "own") });
     const baselines = new URL("baselines", import.meta.url).pathname;
@@ -181,9 +185,9 @@ const method = `Written by \`npm run bench:latency\`. **These are figures of a m
 An average is ${publishedTimes.gateway_ms} ms of the gateway and ${publishedTimes.invoke_ms} ms of an invocation, the
 published times of the calls that the request waits for one after the other (\`units/published-times.ts\`), and its
 processor time at the memory of its function (\`infra/function-memory.ts\`). The calls are those of the real handlers
-against a server that speaks DynamoDB, each held for four times its published time, so that calls side by side overlap
-and count once. Processor time is that of the deployed bundles, warm, of a whole processor of a machine on which the
-empty function's process takes ${emptyMs} ms. Requests that succeed only once are repeated
+against a server that speaks DynamoDB, each held for ${heldTimes} times its published time, so that calls side by side
+overlap and count once. Processor time is that of the deployed bundles, warm, of a whole processor of a machine on
+which the empty function's process takes ${emptyMs} ms. Requests that succeed only once are repeated
 less often, so theirs holds more of the compiler's work. Cold starts and answers of the authorizer that are not cached
 are not part of it.`;
 

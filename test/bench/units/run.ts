@@ -27,7 +27,8 @@ import { putManySymbols, tradingCosts } from "./trading-cost.ts";
 const help = `Counts what requests, events, prices and sweeps ask of other services, for the prices of npm run cost.
 
 npm run bench:units -- [options]
-  --only <text>    routes and scheduled functions whose id holds this text; all else keeps its count
+  --only <texts>   routes and scheduled functions whose id holds one of these texts, "audit,operator"; all else keeps
+                   its count
   --help           this text
 
 Writes infra/tools/cost/units.json and shared/domain/usage/event-units.json. Processor times are those of
@@ -80,19 +81,26 @@ async function allUnits(workload: Workload): Promise<MeasuredUnits> {
 /** The committed count with some routes and sweeps counted again, and without those that no longer exist. */
 async function someUnits(workload: Workload, only: string): Promise<MeasuredUnits> {
   const counted = measuredUnits();
+  const isAsked = isNamedIn(only);
   const again = await requestUnits(
     workload,
-    routes.filter(({ id }) => id.includes(only)),
+    routes.filter(({ id }) => isAsked(id)),
   );
   const all = { ...counted.routes, ...again };
   const kept = routes.flatMap(({ id }) => (all[id] === undefined ? [] : [[id, all[id]] as const]));
-  const sweeps = { ...counted.sweeps, ...(await sweepUnits(workload, only)) };
+  const sweeps = { ...counted.sweeps, ...(await sweepUnits(workload, isAsked)) };
   const scheduled = backgroundOf("sandbox").filter(({ id }) => sweeps[id] !== undefined);
   return {
     ...counted,
     routes: Object.fromEntries(kept),
     sweeps: Object.fromEntries(scheduled.map(({ id }) => [id, sweeps[id] as SweepUnits])),
   };
+}
+
+/** Whether an id holds one of these texts, which commas separate. */
+function isNamedIn(texts: string): (id: string) => boolean {
+  const parts = texts.split(",");
+  return (id) => parts.some((part) => id.includes(part));
 }
 
 function rounded(value: number): number {
@@ -168,13 +176,13 @@ async function authorizerUnits(workload: Workload): Promise<SweepUnits> {
 }
 
 /** One run of each scheduled function where there is nothing to do, its clients loaded before. */
-async function sweepUnits(workload: Workload, only = ""): Promise<Record<string, SweepUnits>> {
+async function sweepUnits(workload: Workload, isAsked = isNamedIn("")): Promise<Record<string, SweepUnits>> {
   const found: Record<string, SweepUnits> = {};
   const bucket = await startBucketEndpoint();
   const logs = await startLogEndpoint();
   Object.assign(process.env, bucket.environment, logs.environment);
   for (const { id, file, trigger } of backgroundOf("sandbox")) {
-    if (trigger.schedule === undefined || !id.includes(only)) continue;
+    if (trigger.schedule === undefined || !isAsked(id)) continue;
     process.stderr.write(`${id}\n`);
     const { handler } = await import(new URL(`../../../functions/${file}.ts`, import.meta.url).href);
     const run = () => handler(trigger.schedule?.input, lambdaContext(60_000));
