@@ -5,7 +5,7 @@ import {
 } from "@aws-sdk/client-apigatewaymanagementapi";
 import { bounded } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
-import { log } from "../runtime/log.ts";
+import { countMetric, log } from "../runtime/log.ts";
 
 /** One try of a second: what is not taken by then must not delay the others, and is sent again by the next pass. */
 const handler = {
@@ -39,7 +39,10 @@ export async function postTo(connectionId: string, text: string): Promise<Posted
     };
     if (status === 410) return "gone";
     // What is too large or not allowed would be so again: it is a fault of this service, which an alarm must see.
-    if (status === 403 || status === 413) log.error("A message could not be sent to a connection.", { error: name });
+    if (status === 403 || status === 413) {
+      log.error("A message could not be sent to a connection.", { error: name });
+      countMetric("StreamPostFailed");
+    }
     return "slow";
   }
 }

@@ -157,8 +157,8 @@ function subject(resource: Json): string {
   if (/OperatorsPool[0-9A-F]+Arn/.test(text)) return "pool";
   if (/SigningKey/.test(text)) return "signing-key";
   if (/ServiceKey/.test(text)) return "service-key";
-  const purpose = "(?:deliver|margin|publish|fanout|refusals)(?:dead)?|deliverunproven|retry(?:1m|5m|long)";
-  const queue = new RegExp(`(?:Ladder|Margin|Publishing|FanOut|Refusals)(${purpose})[0-9A-F]{8}`).exec(text)?.[1];
+  const purpose = "(?:deliver|margin|publish|fanout|refusals|stream)(?:dead)?|deliverunproven|retry(?:1m|5m|long)";
+  const queue = new RegExp(`(?:Ladder|Margin|Publishing|FanOut|Refusals|Sets)(${purpose})[0-9A-F]{8}`).exec(text)?.[1];
   if (queue !== undefined) return `queue ${queue}`;
   return text;
 }

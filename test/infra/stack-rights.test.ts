@@ -129,7 +129,7 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("the publisher reads its queue, changes items of tenants and sends to two queues", () => {
+  test("the publisher reads its queue, changes items of tenants and sends to three queues", () => {
     expect(rightsOf("production", "publish").sort()).toEqual(
       [
         ...["BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"].map(
@@ -137,7 +137,8 @@ describe("rights of the functions", () => {
         ),
         ...ledgerDenial,
         ...receive.map((action) => `Allow sqs:${action} queue publish`),
-        ...["deliver", "fanout"].map((queue) => `Allow sqs:SendMessage queue ${queue}`),
+        "Allow dynamodb:BatchGetItem volatile brk_*|STREAM",
+        ...["deliver", "fanout", "stream"].map((queue) => `Allow sqs:SendMessage queue ${queue}`),
       ].sort(),
     );
   });
@@ -234,7 +235,7 @@ describe("rights of the functions", () => {
     }
   });
 
-  test("the margin watch reads its stream and the exposure index, reports failures and asks for evaluations", () => {
+  test("the margin watch reads its stream and the exposure index, reports failures, asks for evaluations and wakes connections", () => {
     const rights = rightsOf("production", "watch");
     const failure = only(rights.filter((line) => /^Allow sqs:SendMessage .*watchfailures/.test(line)));
     expect(rights.filter((line) => line !== failure).sort()).toEqual(
@@ -244,7 +245,8 @@ describe("rights of the functions", () => {
         ...["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map(
           (action) => `Allow dynamodb:${action} volatile stream`,
         ),
-        "Allow sqs:SendMessage queue margin",
+        "Allow dynamodb:BatchGetItem volatile brk_*|STREAM",
+        ...["margin", "stream"].map((queue) => `Allow sqs:SendMessage queue ${queue}`),
       ].sort(),
     );
   });
@@ -277,6 +279,25 @@ describe("rights of the functions", () => {
         ...ledgerDenial,
       ].sort(),
     );
+  });
+
+  test("two functions send to connections and close them, those of this API alone", () => {
+    for (const stage of ["sandbox", "production"] as const) {
+      const allowed = ofType(synthesized(stage), "AWS::IAM::Role").flatMap((role) => {
+        const places = lines(role).flatMap((line) => /^Allow execute-api:(.+)/.exec(line)?.[1] ?? []);
+        return places.map((place) => `${role.logicalId.replace(/Role[0-9A-F]+$/, "")} ${place}`);
+      });
+      const name = (line: string) => {
+        const [, role, api, method] =
+          /^(\w+) ManageConnections .*:(?=",\{)(.+)\/v2\/(\w+)\/@connections\/\*/.exec(line) ?? [];
+        return [role, /^",\{"Ref":"referenceto\w+StreamBaseApi\w+Ref"\},"$/.test(api ?? ""), method].join(" ");
+      };
+      const expected = ["StreamMessage", "StreamDeliver"].flatMap((role) => [
+        `${role} true POST`,
+        `${role} true DELETE`,
+      ]);
+      expect(allowed.map(name)).toEqual(expected);
+    }
   });
 
   test("six functions receive from queues, and no function sends to a dead-letter queue", () => {

@@ -14,7 +14,7 @@ export const streamAlarms = [
   },
   {
     id: "stream-post-failed",
-    description: "API Gateway did not take messages for open connections; they are sent again.",
+    description: "API Gateway refuses messages for open connections as not allowed or too large.",
     metricName: "StreamPostFailed",
     ...lasting,
   },

@@ -43,6 +43,8 @@ export const resources = {
   keyRotation: { type: "AWS::SecretsManager::RotationSchedule", id: "SigningKeyRotation" },
   providerSchedule: { type: "AWS::Scheduler::Schedule", id: "Schedulessandboxsimulateprovider" },
   scheduleRole: { type: "AWS::IAM::Role", id: "SchedulesRole" },
+  streamApi: { type: "AWS::ApiGatewayV2::Api", id: "Api" },
+  streamQueue: { type: "AWS::Lambda::EventSourceMapping", id: "StreamDeliverFromstream" },
   distribution: { type: "AWS::CloudFront::Distribution", id: "Distribution" },
   singlePage: { type: "AWS::CloudFront::Function", id: "SinglePage" },
   pageHeaders: { type: "AWS::CloudFront::ResponseHeadersPolicy", id: "Headers" },

@@ -8,6 +8,7 @@ import { moneyChecks } from "./money-checks.ts";
 import { functionOf } from "./resources.ts";
 import { Session } from "./session.ts";
 import { Story } from "./story.ts";
+import { streamChecks } from "./stream-checks.ts";
 import { tokenChecks } from "./token-checks.ts";
 
 /** All checks, in the order in which they run; those of the limits use the rate up, so they come last. */
@@ -16,6 +17,7 @@ export const checks: readonly Check[] = [
   ...gatewayChecks,
   ...moneyChecks,
   ...eventChecks,
+  ...streamChecks,
   ...dashboardChecks,
   ...limitChecks,
 ];

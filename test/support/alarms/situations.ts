@@ -191,7 +191,7 @@ export const situations: Readonly<Record<string, Situation>> = {
   "outbox-parked": counted("a commit could not be published three times", "OutboxParked"),
   "message-failed": counted("deliveries cannot be queued", "DeliveryMessageFailed"),
   "stream-wake-failed": counted("the queue of the stream takes no message", "StreamWakeFailed"),
-  "stream-post-failed": counted("messages for open connections are not taken", "StreamPostFailed"),
+  "stream-post-failed": counted("messages for open connections are refused", "StreamPostFailed"),
   "stream-errors": failingStream,
   "unexpected-operation": counted("a platform moves money by an operation of no command", "UnexpectedOperation"),
   "money-needs-attention": counted("money of a liquidation was not brought back", "MoneyNeedsAttention"),

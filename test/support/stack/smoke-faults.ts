@@ -82,6 +82,24 @@ const page = "<!doctype html><div id=root></div>";
 /** Faults that a deployment could have, each of which one check has to find. */
 export const faults: readonly Fault[] = [
   {
+    name: "the stream takes no ticket",
+    fault: where("POST", /^\/stream_tickets$/, ({ body }) => ({
+      body: body.replaceAll("ticket=stk_", "ticket=stk_x"),
+    })),
+    check: "stream",
+    says: /The handshake is refused: .*401/,
+    resource: "StreamAuthorizeFunction",
+  },
+  {
+    name: "the stream sends another event than the API",
+    fault: where("GET", /^\/events\/evt_\w+$/, ({ body }) => ({
+      body: body.replace("client.updated", "client.created"),
+    })),
+    check: "stream",
+    says: /differs from that of GET \/events/,
+    resource: "StreamDeliverFunction",
+  },
+  {
     name: "unknown paths answer as AWS does by default",
     fault: whereStatus(404, gatewayDefault(403, "Missing Authentication Token")),
     check: "unknown-path",
