@@ -830,6 +830,8 @@ export const limits = {
     snapshot_commands: 100,
     /** Time of one post. A connection that needs longer is served apart, and ended if it takes nothing for so long. */
     post_ms: 1000,
+    /** Times that an answer to a client is posted before its connection is ended. */
+    answer_tries: 3,
     stalled_ms: 5000,
     /** Posts of a stage in a second, shared by all invocations of the worker. */
     posts_per_second: 3000,

@@ -3,24 +3,27 @@ import {
   DeleteConnectionCommand,
   PostToConnectionCommand,
 } from "@aws-sdk/client-apigatewaymanagementapi";
+import { limits } from "../limits.ts";
 import { bounded } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
 import { countMetric, log } from "../runtime/log.ts";
 
 /** One try of a second: what is not taken by then must not delay the others, and is sent again by the next pass. */
-const handler = {
-  connectionTimeout: 1000,
-  requestTimeout: 1000,
-  throwOnRequestTimeout: true,
-  idleConnectionTimeout: 15_000,
-} as const;
+function requestHandler() {
+  const postMs = limits.stream.post_ms * env.budgetFactor;
+  return { ...limits.calls.handler, connectionTimeout: postMs, requestTimeout: postMs };
+}
 
 let client: ApiGatewayManagementApiClient | undefined;
 
 /** Made at the first call, since its address is that of the API of this stage. */
 function connections(): ApiGatewayManagementApiClient {
   client ??= bounded(
-    new ApiGatewayManagementApiClient({ endpoint: env.streamEndpoint, maxAttempts: 1, requestHandler: handler }),
+    new ApiGatewayManagementApiClient({
+      endpoint: env.streamEndpoint,
+      maxAttempts: 1,
+      requestHandler: requestHandler(),
+    }),
   );
   return client;
 }

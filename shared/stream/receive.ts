@@ -98,12 +98,20 @@ async function reply(place: ConnectionPlace, message: object): Promise<void> {
   await sent(place, message);
 }
 
-/** Sends an answer. A connection that does not take it is ended: its client would wait for it in vain. */
+/**
+ * Sends an answer, again while it is not taken, so that it may arrive twice. A connection that takes none is ended:
+ * its client would wait for it in vain.
+ */
 async function sent(place: ConnectionPlace, message: object): Promise<boolean> {
-  const posted = await postTo(place.connection_id, JSON.stringify(message));
-  if (posted === "sent") return true;
-  if (posted === "gone") await leaveStream(place);
-  else await endConnection(place, "too_slow");
+  for (let tries = 0; tries < limits.stream.answer_tries; tries += 1) {
+    const posted = await postTo(place.connection_id, JSON.stringify(message));
+    if (posted === "sent") return true;
+    if (posted === "gone") {
+      await leaveStream(place);
+      return false;
+    }
+  }
+  await endConnection(place, "too_slow");
   return false;
 }
 

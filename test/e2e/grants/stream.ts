@@ -1,50 +1,127 @@
+import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { marshall } from "@aws-sdk/util-dynamodb";
 import { expect } from "vitest";
+import type { StreamConnection } from "../../../shared/domain/stream/connection.ts";
 import { limits } from "../../../shared/limits.ts";
+import { streamConnections, streamHolders } from "../../../shared/table/entities.ts";
+import { itemOf } from "../../../shared/table/write.ts";
 import { fundedAccount, getToken } from "../../support/stack/api-client.ts";
+import { tableClient, tableNameOf } from "../../support/stack/cloud-tables.ts";
 import type { Stack } from "../../support/stack/stack.ts";
 import { handshakeStatus, openStream, type StreamSocket } from "../../support/stack/stream-client.ts";
 import { eventually } from "../../support/wait.ts";
-import { quoteSymbol, unused } from "./stack.ts";
+import { put, quoteSymbol, unused } from "./stack.ts";
 
-const types = (wanted: string) => (message: { type: string }) => message.type === wanted;
+/** Of a message, or of a member of a batch. */
+interface Received {
+  readonly type: string;
+  readonly channel?: string;
+  readonly connection_id?: string;
+  readonly messages?: readonly Received[];
+}
+
+const typed = (wanted: string) => (message: Received) => message.type === wanted;
 
 /**
- * Connections from their tickets to their end: all channels, as many as there may be, one that is refused, one that
- * sends too much, and the sweeps that follow.
+ * Connections from their tickets to their end: one with all channels, one that sends too much, handshakes that are
+ * refused, and the sweeps that follow.
  */
 export async function tellOfStream(stack: Stack): Promise<void> {
   const { api, baseUrl, cloud } = stack;
   const url = cloud.streamUrl ?? "";
   const { account_id } = await fundedAccount(api, "100.00");
   await quoteSymbol(stack);
-  const { body: ticket } = await api.call<{ ticket: string }>("POST", "/stream_tickets");
-  const first = await openStream(`${url}?ticket=${ticket.ticket}`);
-  await first.next(types("hello"));
-  const channels = [
-    { name: "events", after_sequence: "0" },
-    { name: "accounts", ids: [account_id] },
-    { name: "margin" },
-    { name: "quotes", symbols: ["EURUSD"] },
-  ];
-  first.send({ type: "subscribe", id: "1", channels });
-  await first.next(types("subscribed"));
-  first.send({ type: "unsubscribe", id: "1" });
-  await first.next(types("unsubscribed"));
-  await eventually(() => !unused(stack).includes("brokerage-sandbox-stream-sweep UpdateStream") || undefined, 60_000);
-  await first.close();
+  // Time passes so fast that a connection lasts for twelve seconds, and its functions may need as long to start.
+  await patiently(() => subscribeToAll(stack, account_id));
 
   const without = await stack.newApplication({ scopes: ["clients:read"] });
+  expect((await without.api.call("POST", "/stream_tickets")).status).toBe(403);
   expect(await handshakeStatus(url, await getToken(baseUrl, without.credentials))).toBe(403);
 
-  const full = await stack.newApplication();
-  const token = await getToken(baseUrl, full.credentials);
-  const open: StreamSocket[] = [];
-  while (open.length < limits.stream.connections_per_holder) open.push(await openStream(url, token));
+  const other = await stack.newApplication();
+  const token = await getToken(baseUrl, other.credentials);
+  const loud = await openStream(url, token);
+  const { connection_id = "" } = (await loud.next(typed("hello"))) as Received;
+  await exhaust(stack, streamConnections.key(other.tenant_id, connection_id));
+  loud.send({ type: "ping" });
+  await loud.next(typed("closing"));
+  await fillUp(stack, other.tenant_id, other.application_id);
   expect(await handshakeStatus(url, token)).toBe(429);
-  const [loud] = open as [StreamSocket];
-  for (let sent = 0; sent < 60; sent += 1) loud.send({ type: "ping" });
-  await loud.next(types("closing"));
-  await Promise.all(open.slice(1).map((each) => each.close()));
   const later = ["DeleteStream", "DeleteStreams"].map((right) => `brokerage-sandbox-stream-sweep ${right}`);
   await eventually(() => !later.some((right) => unused(stack).includes(right)) || undefined, 60_000);
+}
+
+async function patiently(work: () => Promise<void>, tries = 5): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (tries === 1) throw error;
+    await patiently(work, tries - 1);
+  }
+}
+
+/** A connection with a ticket that receives every channel; afterwards nothing of it follows prices. */
+async function subscribeToAll(stack: Stack, account_id: string): Promise<void> {
+  const { body: ticket } = await stack.api.call<{ ticket: string }>("POST", "/stream_tickets");
+  const client = await openStream(`${stack.cloud.streamUrl}?ticket=${ticket.ticket}`);
+  // The gateway's limit of quiet time is a second here.
+  const pings = setInterval(() => client.send({ type: "ping" }), 700);
+  try {
+    await client.next(typed("hello"));
+    const channels = [
+      { name: "events", after_sequence: "0" },
+      { name: "accounts", ids: [account_id] },
+      { name: "margin" },
+      { name: "quotes", symbols: ["EURUSD"] },
+    ];
+    client.send({ type: "subscribe", id: "1", channels });
+    await synchronized(client, channels.length);
+    client.send({ type: "unsubscribe", id: "1" });
+    await client.next(typed("unsubscribed"));
+    await eventually(() => !unused(stack).includes("brokerage-sandbox-stream-sweep UpdateStream") || undefined);
+  } finally {
+    clearInterval(pings);
+    await client.close();
+  }
+}
+
+/** Waits until so many channels have sent what there was. */
+async function synchronized(client: StreamSocket, channels: number): Promise<void> {
+  const ended = new Set<string>();
+  while (ended.size < channels) {
+    const { messages = [] } = (await client.next(typed("batch"))) as Received;
+    for (const { type, channel = "" } of messages) if (type === "sync_end") ended.add(channel);
+  }
+}
+
+/** Has the next message of a connection end it, as if it had sent too many in this second. */
+async function exhaust(stack: Stack, { pk, sk }: { readonly pk: string; readonly sk: string }): Promise<void> {
+  const client = tableClient(stack.cloud);
+  const rate = { ":second": Math.floor(Date.now() / 1000) + 60, ":count": 2 * limits.stream.messages_per_second };
+  await client.send(
+    new UpdateItemCommand({
+      TableName: tableNameOf(stack.cloud, "volatile"),
+      Key: marshall({ pk, sk }),
+      UpdateExpression: "SET rate_second = :second, rate_count = :count",
+      ExpressionAttributeValues: marshall(rate),
+    }),
+  );
+  client.destroy();
+}
+
+/** Gives an application as many connections as there may be, none of which was opened. */
+async function fillUp(stack: Stack, tenant_id: string, holder_id: string): Promise<void> {
+  const closes_at = Math.floor(Date.now() / 1000) + limits.stream.connection_seconds;
+  const ids = Array.from({ length: limits.stream.connections_per_holder }, (_, at) => `never${at}`);
+  const common = { tenant_id, expires_at: closes_at };
+  const holder = { type: "application", id: holder_id } as const;
+  const connections = ids.map(
+    (connection_id): StreamConnection => ({
+      ...{ ...common, connection_id, holder, client_id: "", scopes: [], set: 0, closes_at },
+      ...{ connected_at: new Date().toISOString(), subscriptions: [], revision: 0, rate_second: 0, rate_count: 0 },
+    }),
+  );
+  await put(stack, "volatile", ...connections.map((connection) => itemOf(streamConnections, connection)));
+  const places = Object.fromEntries(ids.map((id) => [id, closes_at]));
+  await put(stack, "volatile", itemOf(streamHolders, { ...common, holder_id, connections: places }));
 }

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import WebSocket from "ws";
 
 /** A connection as a client holds it. */
@@ -17,6 +18,8 @@ export async function openStream(url: string, token?: string): Promise<StreamSoc
   // biome-ignore lint/suspicious/noExplicitAny: see above.
   const received: any[] = [];
   socket.on("message", (data) => received.push(JSON.parse(String(data))));
+  const ended = new AbortController();
+  socket.on("close", (code) => ended.abort(new Error(`The connection was closed with ${code}.`)));
   await once(socket, "open");
   return {
     socket,
@@ -27,10 +30,11 @@ export async function openStream(url: string, token?: string): Promise<StreamSoc
           const message = received.shift();
           if (isWanted(message)) return message;
         }
-        await once(socket, "message", { signal: AbortSignal.timeout(30_000) });
+        await once(socket, "message", { signal: AbortSignal.any([ended.signal, AbortSignal.timeout(30_000)]) });
       }
     },
     close: async () => {
+      if (socket.readyState === WebSocket.CLOSED) return;
       const closed = once(socket, "close");
       socket.close();
       await closed;
@@ -46,8 +50,8 @@ export async function handshakeStatus(url: string, token?: string): Promise<numb
   try {
     return await Promise.race([
       once(socket, "unexpected-response", { signal }).then(([, answer]) => {
-        answer.resume();
-        return answer.statusCode ?? 0;
+        const { statusCode: status = 0 } = (answer as IncomingMessage).resume();
+        return status;
       }),
       once(socket, "open", { signal }).then(() => 101),
     ]);
