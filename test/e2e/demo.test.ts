@@ -1,8 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { StreamClient } from "../../infra/stream-client/stream-client.ts";
+import { followStream } from "../../infra/tools/demo/follow-stream.ts";
 import { lifePlot, lifeTable, type Moment, tableOf } from "../../infra/tools/demo/picture.ts";
-import { type Arrival, tellStory } from "../../infra/tools/demo/story.ts";
+import { type Arrival, type Streamed, tellStory } from "../../infra/tools/demo/story.ts";
 import { type Receiver, startReceiver } from "../../infra/tools/receiver.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 
@@ -25,6 +27,8 @@ describe("the story of the demo", () => {
   const said: string[] = [];
   let stack: Stack;
   let receiver: Receiver;
+  let stream: StreamClient | undefined;
+  const streamed: Streamed[] = [];
   let moments: readonly Moment[];
 
   beforeAll(async () => {
@@ -35,15 +39,20 @@ describe("the story of the demo", () => {
     };
     const quiet = { status: 200, failFirst: 0, delayMs: 0, print: () => undefined };
     receiver = await startReceiver({ port: 0, secrets, seen, ...quiet });
+    const call = (method: string, path: string, body?: object) =>
+      stack.api.call(method, path, body === undefined ? {} : { body });
+    stream = followStream(call, streamed);
     moments = await tellStory({
-      call: (method, path, body) => stack.api.call(method, path, body === undefined ? {} : { body }),
+      call,
       say: (text) => void said.push(text),
       receiverUrl: receiver.url,
       expectSecret: (secret) => void secrets.push(secret),
       arrivals,
+      streamed,
     });
   }, 60_000);
   afterAll(async () => {
+    stream?.close();
     await receiver?.stop();
     await stack?.stop();
   });
@@ -56,6 +65,13 @@ describe("the story of the demo", () => {
       ...["trade.opened", "margin.call", "margin.recovered", "margin.call", "trade.closed", "stop.out"],
       "margin.recovered",
     ]);
+  });
+
+  it("brings the same events by the stream, with the same numbers and ids, and all others in their order", () => {
+    const byNumber = arrivals.toSorted((a, b) => a.sequence - b.sequence);
+    const delivered = streamed.filter(({ id }) => arrivals.some((arrival) => arrival.id === id));
+    expect(delivered).toEqual(byNumber.map(({ sequence, type, id }) => ({ sequence, type, id })));
+    expect(streamed.map(({ sequence }) => sequence)).toEqual(streamed.map((_, index) => index + 1));
   });
 
   it("takes the account to its margin call, back, and to its stop-out", () => {
@@ -71,6 +87,7 @@ describe("the story of the demo", () => {
     const text = said.join("\n");
     expect(text.match(/^→ /gm)?.length).toBe(text.match(/^← 2\d\d$/gm)?.length);
     expect(text.match(/^⇠ webhook /gm)).toHaveLength(arrivals.length);
+    expect(text.match(/^⇠ stream {2}/gm)).toHaveLength(arrivals.length);
     expect(text).not.toContain("whsec_");
   });
 

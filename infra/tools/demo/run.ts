@@ -5,16 +5,19 @@ import { helpAsked, readArguments, UsageError } from "../../../shared/runtime/co
 import { type Cloud, startCloud } from "../../local/cloud.ts";
 import { synthesizeOnce } from "../../local/synthesis.ts";
 import { isRecord } from "../../local/template/intrinsics.ts";
+import type { StreamClient } from "../../stream-client/stream-client.ts";
 import { startBridge } from "../bridge/bridge.ts";
 import { SimulatedVenue } from "../bridge/simulated-venue.ts";
 import { startReceiver } from "../receiver.ts";
 import { ServiceClient, sourceNamed } from "../service-client.ts";
+import { followStream } from "./follow-stream.ts";
 import { lifePlot, lifeTable } from "./picture.ts";
 import { booksTable, tellPlatformStory } from "./platform-story.ts";
-import { type Arrival, type DemoReply, tellStory } from "./story.ts";
+import { type Arrival, type DemoReply, type Streamed, tellStory } from "./story.ts";
 
 const help = `Tells the life of one account on the service of this machine, from an empty brokerage to a stop-out, by
-HTTP alone: every request and answer, every webhook with its signature, and at the end a table and a plot.
+HTTP alone: every request and answer, every webhook with its signature, the same events on the stream, and at the end
+a table and a plot.
 
 npm run demo -- [options]
   --platform         tells the life of an account of a trading platform instead: a deposit by a command to a simulated
@@ -63,6 +66,7 @@ function callerOf(baseUrl: string, token: string) {
 
 async function play(cloud: Cloud, quiet: boolean): Promise<void> {
   const arrivals: Arrival[] = [];
+  const streamed: Streamed[] = [];
   const secrets: string[] = [];
   const receiver = await startReceiver({
     port: 0,
@@ -76,20 +80,24 @@ async function play(cloud: Cloud, quiet: boolean): Promise<void> {
       arrivals.push({ sequence: Number(sequence), type, id, signature });
     },
   });
+  let stream: StreamClient | undefined;
   try {
     const token = await tokenOf(cloud.baseUrl, await newBrokerage(cloud));
+    stream = followStream(callerOf(cloud.baseUrl, token), streamed);
     const moments = await tellStory({
       call: callerOf(cloud.baseUrl, token),
       say: quiet ? () => undefined : (text) => console.log(text),
       receiverUrl: receiver.url,
       expectSecret: (secret) => void secrets.push(secret),
       arrivals,
+      streamed,
     });
     console.log("\n## The life of the account\n");
     for (const line of lifeTable(moments)) console.log(line);
     console.log("\n  * equity   o balance   - where the margin call comes   = where the stop-out comes\n");
     for (const line of lifePlot(moments, levels)) console.log(line);
   } finally {
+    stream?.close();
     await receiver.stop();
   }
 }

@@ -26,6 +26,15 @@ export interface Stage {
   readonly expectSecret: (secret: string) => void;
   /** Webhooks that arrived so far, in the order in which they did. */
   readonly arrivals: readonly Arrival[];
+  /** Events that the stream sent so far, in the order of their numbers. */
+  readonly streamed: readonly Streamed[];
+}
+
+/** An event as the stream sent it. */
+export interface Streamed {
+  readonly sequence: number;
+  readonly type: string;
+  readonly id: string;
 }
 
 const symbol = "EURUSD";
@@ -70,9 +79,27 @@ class Story {
     for (const { sequence, type, id, signature } of news) {
       say(`⇠ webhook ${sequence} ${type} ${id}, signature ${signature}`);
     }
+    await this.streamed(news);
     const came = news.map(({ type }) => type);
     if (came.join() !== kinds.join()) throw new Error(`${kinds.join(", ")} was to come, and ${came.join(", ")} came.`);
     return came;
+  }
+
+  /** Waits for the same events on the stream, which sends them with the same numbers and ids. */
+  private async streamed(news: readonly Arrival[]): Promise<void> {
+    const { streamed, say } = this.stage;
+    const last = performance.now() + waitMs;
+    const sent = (arrival: Arrival) => streamed.find(({ id }) => id === arrival.id);
+    while (!news.every(sent)) {
+      if (performance.now() > last) throw new Error("The stream did not send what the webhooks did.");
+      await pause(betweenLooksMs);
+    }
+    for (const arrival of news) {
+      const { sequence, type, id } = sent(arrival) ?? arrival;
+      if (sequence !== arrival.sequence || type !== arrival.type)
+        throw new Error(`The stream numbers ${id} otherwise.`);
+      say(`⇠ stream  ${sequence} ${type} ${id}`);
+    }
   }
 
   /** Remembers what the account is like now. */

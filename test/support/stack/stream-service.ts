@@ -9,6 +9,8 @@ interface Published {
   readonly type: string;
 }
 
+const accessToken = "an-access-token";
+
 interface Cursor {
   readonly types: readonly string[] | undefined;
   after: number;
@@ -22,7 +24,7 @@ interface Reader {
 }
 
 /**
- * The service's side of the stream, without a service behind it: tickets, and events by the cursor of each
+ * The service's side of the stream, without a service behind it: tokens, tickets, and events by the cursor of each
  * subscription, in batches, at least once. A test says when sockets break and what is repeated.
  */
 export class StreamService {
@@ -44,10 +46,16 @@ export class StreamService {
     const service = new StreamService();
     await once(service.server.listen(0, "127.0.0.1"), "listening");
     const sockets = new WebSocketServer({ noServer: true, handleProtocols: ([first]) => first ?? false });
+    service.server.on("request", ({ url }, response) => {
+      const isToken = url === "/v2/oauth/token";
+      response.writeHead(isToken ? 200 : 201, { "Content-Type": "application/json" });
+      response.end(JSON.stringify(isToken ? { access_token: accessToken } : { url: service.address() }));
+    });
     service.server.on("upgrade", (request, socket, head) => {
       const ticket = new URL(request.url ?? "", "ws://service").searchParams.get("ticket") ?? "";
+      const isBearer = request.headers.authorization === `Bearer ${accessToken}`;
       service.handshakes += 1;
-      if (!service.tickets.delete(ticket)) {
+      if (!isBearer && !service.tickets.delete(ticket)) {
         socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n");
         return;
       }
@@ -60,7 +68,12 @@ export class StreamService {
   address(): string {
     this.issued += 1;
     this.tickets.add(`t${this.issued}`);
-    return `ws://127.0.0.1:${(this.server.address() as AddressInfo).port}/?ticket=t${this.issued}`;
+    return `${this.url}?ticket=t${this.issued}`;
+  }
+
+  /** Address without a ticket, `ws://127.0.0.1:4000/`. The endpoints of tokens and tickets are there, below `/v2`. */
+  get url(): string {
+    return `ws://127.0.0.1:${(this.server.address() as AddressInfo).port}/`;
   }
 
   get connections(): number {

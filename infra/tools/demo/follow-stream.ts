@@ -1,0 +1,17 @@
+import { WebSocket } from "ws";
+import type { Socket } from "../../stream-client/connection.ts";
+import { StreamClient } from "../../stream-client/stream-client.ts";
+import type { Stage, Streamed } from "./story.ts";
+
+/** Receives all events of the brokerage by the stream, from the first one, into a list; returns what is to be closed. */
+export function followStream(call: Stage["call"], streamed: Streamed[]): StreamClient {
+  return new StreamClient({
+    address: async () => (await call("POST", "/stream_tickets")).body.url,
+    // Node has a WebSocket of its own from version 22.
+    connect: (url, protocol) => new WebSocket(url, [protocol]) as unknown as Socket,
+    subscriptions: [{ id: "all", channels: [{ name: "events", after_sequence: "0" }] }],
+    handlers: {
+      event: ({ event: { id, type }, sequence }) => void streamed.push({ sequence: Number(sequence), type, id }),
+    },
+  });
+}
