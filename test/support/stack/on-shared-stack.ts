@@ -6,5 +6,5 @@ export const onSharedStack = [
   ...["integrator", "refusals", "webhooks", "tracing", "lists", "stop-out", "rate", "oauth-clients", "dashboard"],
   ...["demo", "margin", "audit-export", "reports/reconciliation", "tools/drill"],
   ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix", "tools/smoke", "tools/stream-clients"],
-  ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages"],
+  ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages", "../browser/live"],
 ] as const;

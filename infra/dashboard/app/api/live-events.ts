@@ -37,18 +37,20 @@ export function coveredBy(path: string, channels: ReadonlySet<string>): boolean 
   return first === "clients" && (rest.length < 2 || rest[1] === "transactions");
 }
 
-const burstMs = 500;
+const shortestGapMs = 250;
+const longestGapMs = 1_000;
 /** A list may lag behind the write that it shows. */
 const againMs = 2_000;
 
 /**
- * Collects the types of events: what came first is handed over at once, what follows at most twice a second, and all
- * of it again when lists have caught up.
+ * Collects the types of events: what came first is handed over at once, what follows after gaps that grow to a second,
+ * and all of it again when lists have caught up.
  */
 export class Bursts {
   private readonly handOver: (types: readonly string[]) => void;
   private types = new Set<string>();
   private later = new Set<string>();
+  private gapMs = shortestGapMs;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private laterTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -78,13 +80,13 @@ export class Bursts {
   private flush(): void {
     const types = [...this.types];
     this.types.clear();
-    if (types.length > 0) this.handOver(types);
-    this.timer =
-      types.length === 0
-        ? undefined
-        : setTimeout(() => {
-            this.timer = undefined;
-            this.flush();
-          }, burstMs);
+    this.timer = undefined;
+    if (types.length === 0) {
+      this.gapMs = shortestGapMs;
+      return;
+    }
+    this.handOver(types);
+    this.timer = setTimeout(() => this.flush(), this.gapMs);
+    this.gapMs = Math.min(longestGapMs, this.gapMs * 2);
   }
 }

@@ -42,6 +42,10 @@ export function startLive(queries: QueryClient, scopes: readonly string[]): () =
     const affects = (path: unknown) => types.some((type) => affectedBy(type, String(path)));
     void queries.invalidateQueries({ predicate: ({ queryKey }) => affects(queryKey[0]) });
   });
+  const readCovered = () => {
+    const channels = channelNames();
+    void queries.invalidateQueries({ predicate: ({ queryKey }) => coveredBy(String(queryKey[0]), channels) });
+  };
   const end = scopes.includes("events:read") ? follow([{ name: "events" }]) : () => undefined;
   const started = new StreamClient({
     address,
@@ -52,12 +56,15 @@ export function startLive(queries: QueryClient, scopes: readonly string[]): () =
       quote: ({ quote }) => showQuote(queries, quote),
       // Nothing is replayed after a loss of the connection: what is shown is read again.
       synced: ({ channel }) => {
-        if (channel !== "events") return;
-        const channels = channelNames();
-        void queries.invalidateQueries({ predicate: ({ queryKey }) => coveredBy(String(queryKey[0]), channels) });
+        if (channel === "events") readCovered();
       },
       refused: ({ id }) => void refused.add(id ?? ""),
-      status: (status) => live.set(status === "live"),
+      status: (status) => {
+        const wasLive = live.get();
+        live.set(status === "live");
+        // Their next reading is far away: from here on they are read at the usual pace.
+        if (wasLive && status !== "live") readCovered();
+      },
     },
   });
   stream = started;

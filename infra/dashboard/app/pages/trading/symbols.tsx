@@ -70,7 +70,7 @@ export function SymbolsPage() {
     { query: { symbols: names.join(",") } },
     { enabled: may("quotes:read") && names.length > 0 },
   );
-  useChannels(may("quotes:read") && names.length > 0 ? [{ name: "quotes", symbols: names }] : []);
+  useChannels(may("quotes:read") && names.length > 0 ? [{ name: "quotes", symbols: names, max_per_second: 2 }] : []);
   const quotes = new Map(data?.data.map((quote) => [quote.symbol, quote]));
   useKeys({ j: () => moveInRows(1), k: () => moveInRows(-1) });
   const opened = search["open"];
@@ -144,7 +144,7 @@ function SymbolPanel({ symbol, onClose }: { readonly symbol: string; readonly on
 function QuotePanel({ symbol }: { readonly symbol: string }) {
   const may = useMay();
   const { data } = useResource("/quotes/{symbol}", { path: { symbol } }, { enabled: may("quotes:read") });
-  useChannels(may("quotes:read") ? [{ name: "quotes", symbols: [symbol] }] : []);
+  useChannels(may("quotes:read") ? [{ name: "quotes", symbols: [symbol], max_per_second: 2 }] : []);
   if (data === undefined) return null;
   return (
     <Panel title="Quote" side={<QuoteAge quote={data} />}>
