@@ -412,7 +412,9 @@ describe("two books about the terms of an account", () => {
       platform.settle();
       const { book, terms, dealt } = platform;
       // Where a dealer gives a disabled account access again, or the platform refuses to take it, the command says so.
-      const asked = ([...book.commands.values()] as TermsCommand[]).filter(({ payload }) => payload.access !== undefined);
+      const asked = ([...book.commands.values()] as TermsCommand[]).filter(
+        ({ payload }) => payload.access !== undefined,
+      );
       const ownWay = dealt || asked.at(-1)?.status === "failed";
       const access = book.account.status === "disabled" && ownWay ? "none" : terms.access;
       expect([seed, book.terms, book.account.pending]).toEqual([seed, { ...terms, access }, undefined]);
