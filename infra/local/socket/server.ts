@@ -62,7 +62,7 @@ export class LocalSockets {
     this.port = await listenOn(this.server, port);
   }
 
-  /** Ends every connection and stops listening. No function is told: a process that was killed tells none either. */
+  /** Ends every connection and stops listening. No function is invoked: a process that was killed invokes none either. */
   async stop(): Promise<void> {
     const closed = new Promise((resolve) => this.server.close(resolve));
     for (const connection of this.connections.values()) connection.terminate();
@@ -171,7 +171,7 @@ export class LocalSockets {
     });
   }
 
-  /** Runs the route of a message; what it returns is for nobody, since no route here has a response. */
+  /** Runs the route of a message; what it returns is not sent, since no route here has a response. */
   private async receive(connection: OpenConnection, body: string): Promise<void> {
     const { model, host, log } = this.options;
     const say = (message: string) => {

@@ -168,11 +168,11 @@ describe("a message that is refused", () => {
     const [caller, other] = [newCaller(), newCaller()];
     const client = await greeted(caller);
     const [foreign, none] = [await putAccount(other), newId("acc")];
-    const told = async (id: string) => {
+    const answerFor = async (id: string) => {
       const [answer] = await answers(client, subscribe("1", { name: "accounts", ids: [id] }));
       return JSON.stringify(answer).replaceAll(id, "acc");
     };
-    expect(await told(foreign)).toBe(await told(none));
+    expect(await answerFor(foreign)).toBe(await answerFor(none));
   });
 });
 

@@ -54,7 +54,7 @@ describe("the meter of frames", () => {
 });
 
 describe("a message", () => {
-  it("goes to $default with the context of the authorizer, and its answer to nobody", async () => {
+  it("goes to $default with the context of the authorizer, and sends no answer", async () => {
     const functions = { authorize: () => allowed({ tenant_id: "brk_1" }), message: () => ({ statusCode: 500 }) };
     const host = testHost({ ...open, ...functions });
     await withSockets(host, async ({ url }) => {
