@@ -99,7 +99,6 @@ function throttling(throttle: Throttle) {
 /** The REST API: first itself, so that functions can name its address; then, with `connect`, what it leads to. */
 export class Api extends Construct {
   readonly restApi: RestApi;
-  readonly accessLogs: LogGroup;
   /** Address of the API without a slash at the end. */
   readonly baseUrl: string;
   private readonly config: StageConfig;
@@ -109,11 +108,11 @@ export class Api extends Construct {
   constructor(scope: Construct, id: string, { config, originSecret }: ApiProps) {
     super(scope, id);
     this.config = config;
-    this.accessLogs = new LogGroup(this, "AccessLogs", {
+    const accessLogs = new LogGroup(this, "AccessLogs", {
       retention: config.logRetention,
       removalPolicy: config.logAndSecretRemovalPolicy,
     });
-    this.restApi = this.makeRestApi(this.accessLogs, originSecret);
+    this.restApi = this.makeRestApi(accessLogs, originSecret);
     this.keepExecutionLogs();
     this.baseUrl = this.makeBaseUrl();
     this.invoker = this.makeInvoker();

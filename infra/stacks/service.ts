@@ -26,7 +26,6 @@ import { BackgroundFunctions, workTimeout } from "./background-functions.ts";
 import { DashboardStack } from "./dashboard.ts";
 import { DashboardFiles } from "./dashboard-files.ts";
 import { describeRoute, FunctionStacks } from "./functions.ts";
-import { addRequestQuery } from "./request-query.ts";
 
 /** What a stage is made from. */
 export interface ServiceStackProps {
@@ -101,8 +100,6 @@ export class ServiceStack extends Stack {
       ...{ config, settings, bucket: dashboard.bucket, directory: props.dashboard },
     });
     this.addWatch(rows, background, routes);
-    const readers = ["authorize", "route", "publish", "fan-out", "deliver"].map((id) => background.get(id).lambda);
-    addRequestQuery(this, config, [api.accessLogs, this.requestLogs, ...readers.map(({ logGroup }) => logGroup)]);
     this.addOutputs(api.baseUrl, plan.usagePlanId, background.get("provision"));
     new CfnOutput(this, "AuditBucketName", { value: bucket.bucketName, description: "Sealed days of the audit" });
     new CfnOutput(this, "DashboardUrl", { value: dashboard.url, description: "Address of the dashboard" });

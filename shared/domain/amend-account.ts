@@ -228,7 +228,7 @@ function whatIsLeft(balance: Balance): string[] {
   ];
 }
 
-/** Whether items that were put aside hold money of an account, or add to it. Without pending money nothing else holds. */
+/** Whether items that were put aside hold money or add to it: without pending money nothing else holds. */
 function isAside({ pending, held_minor, aside_minor = 0n }: Balance): boolean {
   return aside_minor !== 0n || (pending === 0 && held_minor !== 0n);
 }

@@ -95,7 +95,7 @@ export const updateAccount = route({
     "On an account with a `source_id`, `leverage`, `group_id` and `trading_mode` (of an active account) are commands " +
     "to its platform: `pending` shows each requested value until its command ends, and the account changes once the " +
     "platform has changed it. Another value replaces a command that is `waiting`; while it is `taken` or `unknown`, " +
-    "the answer is 409 `command_outstanding`. A disabled account may trade nothing on its platform either: `disabled` " +
+    "the answer is 409 `command_outstanding`. A disabled account may trade nothing on its platform: `disabled` " +
     "applies at once and asks for no access, and `active` asks for what there was before.",
   file: "accounts/update",
   scope: "accounts:write",

@@ -285,7 +285,8 @@ export const retryFeedReject = route({
     "applied in the meantime returns `duplicate`. To resolve a `possible_duplicate`, pass `transaction_id`, the " +
     "transaction that the money belongs to, `command_id`, the command that it carries out, or `confirm_new` if the " +
     "money is new. A correction that was made on the platform by hand, in place of the command of a drift, takes the " +
-    "`command_id` too, also after a snapshot resolved the drift as `agreed`: nothing is booked for it. Without any of them, the item is set aside again for as long as it may belong to one of them.",
+    "`command_id` too, also after a snapshot resolved the drift as `agreed`: nothing is booked for it. " +
+    "Without any of them, the item is set aside again for as long as it may belong to one of them.",
   file: "feed/retry-reject",
   scope: "feed:write",
   rate: "feed",

@@ -324,10 +324,6 @@ const idleTypes: Readonly<Record<string, Omit<TypeRule, "properties">>> = {
     physicalId: named("LogGroupName"),
     attributes: (names, name) => ({ Arn: `${arn("logs", names, `log-group:${name}`)}:*` }),
   },
-  "AWS::Logs::QueryDefinition": {
-    without_effect: "the logs are files here, which a search reads",
-    physicalId: shortId,
-  },
   "AWS::Logs::MetricFilter": { without_effect: "there are no metrics here", physicalId: shortId },
   "AWS::SNS::Topic": {
     without_effect: "only alarms and budgets publish to it",

@@ -45,7 +45,6 @@ export const charges: Readonly<Record<string, readonly [Charge, string]>> = {
   "AWS::IAM::Role": ["free", "rights"],
   "AWS::Lambda::LayerVersion": ["free", "below the 75 GB of code that are included"],
   "AWS::Lambda::Permission": ["free", "rights"],
-  "AWS::Logs::QueryDefinition": ["free", "a saved query; what it reads is charged when a person runs it"],
   "AWS::S3::BucketPolicy": ["free", "rights"],
   "AWS::SNS::TopicPolicy": ["free", "rights"],
   "AWS::SQS::QueuePolicy": ["free", "rights"],

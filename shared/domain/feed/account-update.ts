@@ -11,7 +11,7 @@ import type { Made } from "./apply.ts";
 /**
  * Decides what a platform changed of an account. It applies as it happened: neither the largest leverage of a retail
  * client, the margin that a lower one takes nor a running liquidation refuses it. What a disabled account may trade is
- * what it may trade when it is active again; that a linked one has no access is what the disable asked its platform for.
+ * what it may trade when it is active again; that a linked one has no access is what its disable asked for.
  */
 export function updateAccount(
   state: WatchedState & Pick<OwnedAccount, "client">,

@@ -1,19 +1,16 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { describe, expect, it, vi } from "vitest";
-import type { FeedSource } from "../../../shared/domain/feed/source.ts";
 import { limits } from "../../../shared/limits.ts";
 import { accounts } from "../../../shared/table/entities.ts";
 import { bridge, moneyMoved } from "../../support/builders/bridge.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
-import { decisionContext } from "../../support/builders/decisions.ts";
 import { startJudgedApi } from "../../support/emulator/judged-api.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 
 const api = await startJudgedApi();
 
 const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
-const { decideTake } = await import("../../../shared/feed/waiting-commands.ts");
 
 const caller = newCaller();
 const broker = brokerage(api, caller);
@@ -200,23 +197,6 @@ describe("a command", () => {
     for (let left = limits.commands.looked_at; left > 0; left -= 1) await broker.deposit(account, "1.00", done);
     const last = await broker.deposit(other, "2.00", done);
     expect((await take()).map(({ id }: { id: string }) => id)).toEqual([first.command_id, last.command_id]);
-  });
-
-  it("is taken however many pages of older ones wait for the lanes of other accounts", async () => {
-    const { source, account, take } = await linked();
-    const link = { platform: "mt5", platform_login: unusedLogin(), source_id: source.id };
-    const other = (await broker.account(undefined, { type: "demo", ...link })) as { id: string };
-    const first = await broker.deposit(account, "1.00", done);
-    for (let left = 12; left > 0; left -= 1) await broker.deposit(account, "1.00", done);
-    const last = await broker.deposit(other, "2.00", done);
-    const stored = { id: source.id, tenant_id: caller.tenant_id } as FeedSource;
-    const found = async () => {
-      const decision = await decideTake(stored, { max: 2 }, decisionContext({ now: new Date().toISOString() }), 1);
-      return decision.ok ? decision.result.map(({ id }) => id) : decision.refusal;
-    };
-    expect(await found()).toEqual([first.command_id, last.command_id]);
-    expect(await take({ max: 1 })).toMatchObject([{ id: first.command_id }]);
-    expect(await found()).toEqual([last.command_id]);
   });
 
   it("whose outcome is unknown is looked for, and handed out again by a person only after that", async () => {

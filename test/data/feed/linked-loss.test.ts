@@ -27,7 +27,7 @@ async function ruined() {
 }
 
 describe("a loss of a linked account beyond its money, where the service decides", () => {
-  it("is corrected here at once but for the debt, and on the platform by the command of the drift that shows it", async () => {
+  it("is corrected here at once but for the debt, and on the platform by the command of its drift", async () => {
     const { source, login, balance, corrections, snapshot, theirs, drifts } = await ruined();
     const [correction, ...others] = await corrections();
     expect([correction, others, await balance()]).toMatchObject([

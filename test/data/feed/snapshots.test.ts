@@ -271,7 +271,9 @@ describe("a drift", () => {
     const [aside] = await source.send(moneyMoved(login, "B-1", "deposit", "30.00"));
     expect(aside.code).toBe("possible_duplicate");
     for (let sent = 0; sent < 11; sent += 1) {
-      const items = Array.from({ length: 100 }, (_, at) => moneyMoved("unknown", `N-${sent}-${at}`, "deposit", "1.00"));
+      const items = Array.from({ length: 100 }, (_, at) =>
+        moneyMoved("no-login", `N-${sent}-${at}`, "deposit", "1.00"),
+      );
       await source.send(...items);
     }
     await snapshot({ accounts: [theirs({ balance: "1030.00" })] });

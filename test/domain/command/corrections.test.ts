@@ -84,7 +84,7 @@ describe("a command that corrects a platform", () => {
     expectCorrected(desk);
   });
 
-  it("that a person made without its comment is named by the person also after a snapshot found the books equal", () => {
+  it("that a person made without its comment is settled by naming it also after the books were found equal", () => {
     const { books, id, state } = commanded();
     const operation = books.operate(-1000n, null);
     expect(books.report(operation)).toBe("rejected");
@@ -99,7 +99,7 @@ describe("a command that corrects a platform", () => {
     expect(books.report({ ...operation, operation_id: "B-7" }, "with_comment", named)).toBe("rejected");
   });
 
-  it("that was given up for the drift's acceptance is not named with an operation: the operation is money", () => {
+  it("that was given up for the drift's acceptance takes no operation: the operation is money", () => {
     const { books } = commanded();
     expect([books.resolve("accept"), books.correction.status]).toEqual([undefined, "cancelled"]);
     const operation = books.operate(-1000n, null);

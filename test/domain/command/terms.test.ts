@@ -1,123 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Account, Balance } from "../../../shared/domain/account.ts";
 import { amendAccount } from "../../../shared/domain/amend-account.ts";
-import {
-  type Command,
-  commandBody,
-  isOpen,
-  type TermsCommand,
-  takeCommands,
-} from "../../../shared/domain/command/command.ts";
-import {
-  acknowledgeTerms,
-  amendOnPlatform,
-  overdueTerms,
-  reportTerms,
-  requeueTerms,
-} from "../../../shared/domain/command/terms.ts";
-import type { Decision } from "../../../shared/domain/decision.ts";
-import { isAdjustment } from "../../../shared/domain/posting.ts";
-import type { TradingDecision } from "../../../shared/domain/trading/changes.ts";
+import { type Command, commandBody, isOpen, type TermsCommand } from "../../../shared/domain/command/command.ts";
+import { acknowledgeTerms, amendOnPlatform, overdueTerms, requeueTerms } from "../../../shared/domain/command/terms.ts";
 import type { UpdateAccount } from "../../../shared/schema/account.ts";
 import type { AckCommand } from "../../../shared/schema/feed/command.ts";
-import { decisionContext, refused, someAccount, someClient } from "../../support/builders/decisions.ts";
-import { someMarket } from "../../support/builders/trading.ts";
-
-const market = someMarket();
-const start = Date.parse("2026-11-21T06:30:00.000Z");
-const link = { platform: "mt5", platform_login: "5001", source_id: "src_01JD0000000000000000000001" } as const;
-
-/** What a platform says of an account. */
-interface Terms {
-  leverage: number;
-  group: string;
-  access: "full" | "close_only" | "none";
-}
-
-/** The book of this service about one linked account. It applies decisions as the table would. */
-class Book {
-  account: Account;
-  balance: Balance;
-  seconds = 0;
-  readonly commands = new Map<string, Command>();
-  readonly announced: string[] = [];
-  readonly client = someClient();
-
-  constructor(fields: Partial<Account> = {}) {
-    const { account, balance } = someAccount({ type: "demo", leverage: 100, ...link, ...fields });
-    [this.account, this.balance] = [account, balance];
-  }
-
-  get context() {
-    const at = (seconds: number) => new Date(start + (this.seconds + seconds) * 1000).toISOString();
-    return decisionContext({ now: at(0), in: at });
-  }
-
-  get state() {
-    const { account, balance, client } = this;
-    return { account, balance, client, positions: [], risk: undefined };
-  }
-
-  /** The one command of this status. */
-  command(status: Command["status"]): TermsCommand {
-    const found = [...this.commands.values()].filter((each) => each.status === status);
-    expect(found).toHaveLength(1);
-    return found[0] as TermsCommand;
-  }
-
-  apply<R>(decision: TradingDecision<R> | Decision<R>): R {
-    if (!decision.ok) throw new Error(`${decision.refusal.code}: ${decision.refusal.detail}`);
-    for (const change of decision.changes) {
-      if (isAdjustment(change)) this.balance = change.after;
-      if (change.op === "create" && change.entity === "command") {
-        const item = change.item as Command;
-        this.commands.set(item.id, item);
-      }
-      if (change.op !== "update") continue;
-      if (change.entity === "account") {
-        expect(change.before.version).toBe(this.account.version);
-        this.account = change.after as Account;
-      }
-      if (change.entity === "command") {
-        const after = change.after as Command;
-        expect(change.before.version).toBe(this.commands.get(after.id)?.version);
-        this.commands.set(after.id, after);
-      }
-    }
-    this.announced.push(...decision.events.map(({ type }) => type));
-    return decision.result;
-  }
-
-  patch(patch: UpdateAccount) {
-    const { account, balance, client, context } = this;
-    const owned = { account, balance, client, asked: [...this.commands.values()] };
-    return amendOnPlatform(owned, patch, context, (part) => amendAccount(owned, part, context));
-  }
-
-  take(): readonly Command[] {
-    const all = [...this.commands.values()];
-    const busy = all
-      .filter(({ status }) => status === "taken")
-      .map((each) => JSON.stringify([each.account_id, each.lane]));
-    const waiting = all.filter(({ status }) => status === "waiting");
-    return this.apply(takeCommands(waiting, new Set(busy), { max: 10, lease_seconds: 60 }, this.context));
-  }
-
-  ack(id: string, ack: AckCommand): Command {
-    const command = this.commands.get(id) as TermsCommand;
-    return this.apply(acknowledgeTerms(command, this.state, market, ack, this.context));
-  }
-
-  report(data: Partial<Terms>): void {
-    const asked = [...this.commands.values()];
-    this.apply(reportTerms(this.state, market, { platform_login: "5001", ...data }, asked, this.context));
-  }
-
-  get terms(): Terms {
-    const { leverage, group_id: group, trading_mode: access } = this.account;
-    return { leverage, group, access };
-  }
-}
+import { refused } from "../../support/builders/decisions.ts";
+import { Book, market, start, type Terms } from "./terms-book.ts";
 
 describe("a term of an account that its platform decides", () => {
   it.each([
@@ -220,70 +108,6 @@ describe("a term of an account that its platform decides", () => {
         ) as never,
       ),
     ).toMatchObject({ code: "validation_failed" });
-  });
-});
-
-describe("an account that is disabled", () => {
-  const accessOf = ({ payload }: TermsCommand) => payload.access;
-
-  it("is disabled at once, may trade nothing on its platform, and what it traded before when it is active", () => {
-    const book = new Book({ trading_mode: "close_only" });
-    book.apply(book.patch({ status: "disabled" }));
-    const { id } = book.command("waiting");
-    expect(book.command("waiting")).toMatchObject({ type: "set_account_access", lane: "risk", not_after: null });
-    expect(book.account).toMatchObject({ status: "disabled", trading_mode: "none", trading_mode_before: "close_only" });
-    expect(book.account.pending).toEqual({ trading_mode: { value: "none", command_id: id } });
-    book.take();
-    book.report({ access: "none" });
-    expect([book.command("done").id, book.account.pending]).toEqual([id, undefined]);
-    book.apply(book.patch({ status: "active" }));
-    expect([accessOf(book.command("waiting")), book.account.trading_mode]).toEqual(["close_only", "close_only"]);
-  });
-
-  it.each(["waiting", "taken", "unknown"] as const)(
-    "does not wait for a command that is %s, and keeps its value",
-    (was) => {
-      const book = new Book();
-      book.apply(book.patch({ trading_mode: "close_only" }));
-      const { id } = book.command("waiting");
-      if (was !== "waiting") book.take();
-      if (was === "unknown") book.ack(id, { attempt: 1, status: "unknown" });
-      book.apply(book.patch({ status: "disabled" }));
-      expect(book.account).toMatchObject({ status: "disabled", trading_mode_before: "close_only" });
-      expect(book.commands.get(id)?.status).toBe({ waiting: "cancelled", taken: "taken", unknown: "failed" }[was]);
-      expect([accessOf(book.command("waiting")), book.take().length]).toEqual(["none", was === "taken" ? 0 : 1]);
-      if (was !== "taken") return;
-      expect(book.ack(id, { attempt: 1, status: "not_sent" }).status).toBe("failed");
-      expect(book.take()).toHaveLength(1);
-    },
-  );
-
-  it("does not hand out again what was taken when its lease runs out", () => {
-    const book = new Book();
-    book.apply(book.patch({ trading_mode: "close_only" }));
-    book.take();
-    book.apply(book.patch({ status: "disabled" }));
-    book.seconds = 61;
-    const lost = overdueTerms(book.command("taken"), book.context);
-    expect(book.apply(lost as NonNullable<typeof lost>)).toMatchObject({
-      status: "failed",
-      error: { code: "superseded" },
-    });
-  });
-
-  it("is not active again while its platform may still be closing it, and is disabled where the source has ended", () => {
-    const book = new Book();
-    book.apply(book.patch({ status: "disabled" }));
-    book.take();
-    expect(refused(book.patch({ status: "active" }) as never).code).toBe("command_outstanding");
-    const other = new Book();
-    const ended = { ...other.state, source: { ended_at: "2026-11-21T06:00:00.000Z" } as never };
-    const amend = (part: UpdateAccount) => amendAccount(ended, part, other.context);
-    other.apply(amendOnPlatform(ended, { status: "disabled" }, other.context, amend));
-    expect([other.account.status, other.account.pending, other.commands.size]).toEqual(["disabled", undefined, 0]);
-    const alone = new Book({ source_id: null });
-    alone.apply(alone.patch({ status: "disabled" }));
-    expect([alone.account.status, alone.commands.size]).toEqual(["disabled", 0]);
   });
 });
 
@@ -411,10 +235,9 @@ describe("two books about the terms of an account", () => {
       }
       platform.settle();
       const { book, terms, dealt } = platform;
-      // Where a dealer gives a disabled account access again, or the platform refuses to take it, the command says so.
-      const asked = ([...book.commands.values()] as TermsCommand[]).filter(
-        ({ payload }) => payload.access !== undefined,
-      );
+      // A dealer may give a disabled account access again, or the platform refuse to take it: its command has failed.
+      const all = [...book.commands.values()] as TermsCommand[];
+      const asked = all.filter(({ payload }) => payload.access !== undefined);
       const ownWay = dealt || asked.at(-1)?.status === "failed";
       const access = book.account.status === "disabled" && ownWay ? "none" : terms.access;
       expect([seed, book.terms, book.account.pending]).toEqual([seed, { ...terms, access }, undefined]);

@@ -31,6 +31,12 @@ export const mutations: readonly Mutation[] = [
     test: { file: deliver, name: "a message of nothing, of another attempt, or of what is over" },
   },
   {
+    name: "the publisher's own trace",
+    file: "shared/events/fan-out.ts",
+    edits: [["trace_id: traces.get(each.event_id)", "trace_id: traces.get(each.id)"]],
+    test: { file: "test/data/webhooks/fan-out.test.ts", name: "keeps the trace of the commit with its event" },
+  },
+  {
     name: "no sweep",
     file: "functions/events/sweep-events.ts",
     edits: [["woken: wakeDeliveries(hasTime),", "woken: wakeDeliveries(() => false),"]],

@@ -3,8 +3,8 @@
  * `.test.ts`.
  */
 export const onSharedStack = [
-  ...["integrator", "refusals", "webhooks", "tracing", "lists", "stop-out", "rate", "oauth-clients", "dashboard"],
-  ...["demo", "margin", "audit-export", "reports/reconciliation", "tools/drill"],
+  ...["integrator", "reports/reconciliation", "refusals", "webhooks", "tracing", "lists", "stop-out", "rate"],
+  ...["oauth-clients", "dashboard", "demo", "margin", "audit-export", "tools/drill"],
   ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix", "tools/smoke", "tools/stream-clients"],
   ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages", "../browser/live"],
 ] as const;
