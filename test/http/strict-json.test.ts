@@ -174,9 +174,11 @@ describe("the strict reader", () => {
     ["members without an end", `{${'"a":1,'.repeat(1)}${Array.from({ length: 30_000 }, (_, i) => `"k${i}":1`).join()}`],
     ["a number without an end", `{"a":${"1".repeat(250_000)}`],
   ])("is done with %s of the largest size in time linear to it", (_, text) => {
-    const started = performance.now();
+    // Time of the processor: a machine that is busy with something else does not count.
+    const started = process.cpuUsage();
     expect(verdict(text)).toBe("malformed_json");
-    expect(performance.now() - started).toBeLessThan(1000);
+    const { user, system } = process.cpuUsage(started);
+    expect((user + system) / 1000).toBeLessThan(1000);
   });
 
   it("names the position of the fault, and repeats nothing of the text", () => {
