@@ -261,8 +261,8 @@ export const tour: readonly Chapter[] = [
     name: "Cleaning up",
     description: "Removals. The token is revoked last: afterwards only the first request works.",
     steps: [
-      { row: "disable_account" },
       { row: "delete_feed_source" },
+      { row: "disable_account" },
       { row: "delete_webhook_endpoint" },
       { row: "revoke_application" },
       { row: "delete_operator" },
