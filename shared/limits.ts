@@ -835,6 +835,8 @@ export const limits = {
     stalled_ms: 5000,
     /** Posts of a stage in a second, shared by all invocations of the worker. */
     posts_per_second: 3000,
+    /** So much of a second an invocation may use at once: a set of fifty connections is served without a wait. */
+    posts_burst_ms: 200,
     /**
      * From the third run on that begins so soon after the one before, a worker looks by itself: a second of looks costs
      * as much as four runs (ADR 0066).

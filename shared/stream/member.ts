@@ -60,6 +60,8 @@ export class Member {
   tookAt = 0;
   /** When a quote was sent to it the last time, in epoch milliseconds. */
   quotesSentAt = 0;
+  /** Revisions of the subscriptions that had their snapshots before this run. */
+  private readonly former: ReadonlySet<number>;
   private duty: Duty = {};
   private connection: StreamConnection;
   /** As it was stored by now: a message of the client that arrives while messages are on their way. */
@@ -75,6 +77,7 @@ export class Member {
     this.latest = connection;
     this.reader = reader;
     this.cursors = before.cursors;
+    this.former = new Set([...before.cursors].filter(([, { synced }]) => synced).map(([revision]) => revision));
     this.stalledSince = before.stalledSince;
   }
 
@@ -122,6 +125,13 @@ export class Member {
     } finally {
       this.isBusy = false;
     }
+  }
+
+  /** Whether it follows accounts whose snapshots were sent before this run, at prices that are not known. */
+  get hasFormerAccounts(): boolean {
+    return this.latest.subscriptions.some(
+      (each) => this.former.has(each.revision) && (channelOf(each, "accounts") ?? channelOf(each, "margin")),
+    );
   }
 
   /** What it is sent in addition the next time that it is served. */

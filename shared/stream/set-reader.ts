@@ -51,6 +51,8 @@ export class SetReader {
   private openCommands = new Map<string, Promise<readonly CommandText[]>>();
   private onMargin: Promise<readonly string[]> | undefined;
   private terms = new Map<string, { readonly at: number; readonly symbol: TradingSymbol | undefined }>();
+  /** Whether all accounts that connections follow are read until the next look. */
+  valuesAll = false;
   /** The quotes that accounts were valued at, by symbol. */
   private valuedAt = new Map<string, number>();
 
@@ -103,7 +105,10 @@ export class SetReader {
       tenant,
       [...held.values()].flatMap(({ positions }) => positions),
     );
-    for (const [symbol, quote] of market.quotes) this.valuedAt.set(symbol, versionOf(quote));
+    for (const [symbol, quote] of market.quotes) {
+      // The accounts that are not read now have been valued at the older one.
+      if (this.valuesAll || !this.valuedAt.has(symbol)) this.valuedAt.set(symbol, versionOf(quote));
+    }
     const now = nowIso();
     return new Map(
       [...held].map(([id, holdings]) => [id, shownIn(this.orders.account, accountNow(holdings, { market, now }))]),
@@ -154,9 +159,14 @@ export class SetReader {
     return [found.slice(0, names.length), found.slice(names.length)] as const;
   }
 
-  /** Symbols whose quotes accounts were valued at in this run. */
-  get valuedSymbols(): readonly string[] {
-    return [...this.valuedAt.keys()];
+  /** Versions of the quotes that all accounts were valued at, by symbol. */
+  get valued(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.valuedAt);
+  }
+
+  /** Takes it that accounts were valued at these versions, by the run before. */
+  assumeValued(versions: Readonly<Record<string, number>>): void {
+    this.valuedAt = new Map(Object.entries(versions));
   }
 
   /** Whether one of these quotes is newer than the one that accounts were valued at. */

@@ -30,7 +30,7 @@ export interface SetWork {
 }
 
 /** What of a set the worker alone writes. */
-type Progress = Required<Pick<StreamSet, "quotes" | "quotes_at_ms" | "accounts_at_ms" | "stalled">> & {
+type Progress = Required<Pick<StreamSet, "quotes" | "quotes_at_ms" | "valued" | "accounts_at_ms" | "stalled">> & {
   readonly cursors: Readonly<Record<string, StoredCursors>>;
 };
 
@@ -52,7 +52,9 @@ export class SetRun {
   private accountsAt = 0;
   private quoteVersions = new Map<string, number>();
   /** Whether prices may have moved accounts since they were valued. */
-  private accountsMoved: boolean;
+  private accountsMoved = false;
+  /** Whether it is known at which quotes the run before has valued accounts. */
+  private areValued = false;
   private isOvertaken = false;
   /** Connections that this run has ended, which the set may still list. */
   private readonly dropped = new Set<string>();
@@ -61,7 +63,6 @@ export class SetRun {
   constructor(work: SetWork) {
     this.work = work;
     this.reader = new SetReader(work.tenant_id, work.orders);
-    this.accountsMoved = this.followsPrices;
   }
 
   /**
@@ -119,6 +120,9 @@ export class SetRun {
     this.quotesAt = set.quotes_at_ms ?? 0;
     this.accountsAt = set.accounts_at_ms ?? 0;
     this.quoteVersions = new Map(Object.entries(set.quotes ?? {}));
+    this.areValued = Object.keys(set.valued ?? {}).length > 0;
+    this.reader.assumeValued(set.valued ?? {});
+    this.accountsMoved = this.followsPrices && !this.areValued;
     // A connection is sent one batch in this time, by whatever run.
     const { batch_ms } = limits.stream;
     await pause(Math.min(batch_ms, Math.max(0, (set.last_run_at_ms ?? 0) + batch_ms - now)));
@@ -167,6 +171,7 @@ export class SetRun {
     if (quotes !== undefined) this.accountsMoved ||= this.reader.haveMoved(quotes);
     const accountsDue = this.accountsMoved && began_ms >= this.accountsAt + limits.stream.account_ms;
     if (accountsDue) [this.accountsMoved, this.accountsAt] = [false, began_ms];
+    this.reader.valuesAll = accountsDue;
     const found = { counter, quotes, accountsDue, until_ms: this.endsAt };
     const serving = [...this.members.values()].filter(({ isFree }) => isFree).map((member) => member.serve(found));
     for (const each of serving) this.inBackground(each);
@@ -204,7 +209,7 @@ export class SetRun {
     const subscriptions = [...this.members.values()].flatMap(({ stored }) => stored.subscriptions);
     if (!areMoved(subscriptions)) return undefined;
     const names = subscriptions.flatMap((each) => channelOf(each, "quotes")?.symbols ?? []);
-    const quotes = await this.reader.quotesNow([...names, ...this.reader.valuedSymbols]);
+    const quotes = await this.reader.quotesNow([...names, ...Object.keys(this.reader.valued)]);
     for (const name of names) {
       const version = quotes.get(name)?.version;
       if (version !== undefined) this.quoteVersions.set(name, version);
@@ -260,7 +265,9 @@ export class SetRun {
     const isNoted: Condition = { attribute: place, is: "present" };
     await changeItem(streamFlags.key(tenant_id), { ...change, when: [isStored, isNoted] });
     // From now on the margin watch sends no message either: how accounts were valued before is not known.
-    if (this.run?.hot_until_ms === 0) this.accountsMoved = true;
+    if (this.run?.hot_until_ms === 0 && !this.areValued) {
+      this.accountsMoved ||= [...this.members.values()].some(({ hasFormerAccounts }) => hasFormerAccounts);
+    }
     if (this.run !== undefined) this.run = { ...this.run, hot_until_ms };
   }
 
@@ -300,6 +307,7 @@ export class SetRun {
       stalled: Object.fromEntries(stalled),
       quotes: Object.fromEntries(quotes),
       quotes_at_ms: this.quotesAt,
+      valued: this.reader.valued,
       accounts_at_ms: this.accountsAt,
     };
   }

@@ -1,15 +1,18 @@
 import type { DynamoDBRecord } from "aws-lambda";
+import type { StreamFlag } from "../domain/stream/connection.ts";
+import { looksByItself } from "../domain/stream/pace.ts";
 import { isSilent } from "../domain/trading/pricing/source.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
-import { quotes, type StoredPulse, type StoredQuote } from "../table/entities.ts";
+import { sendStreamWakes } from "../runtime/stream-queue.ts";
+import { quotes, type StoredPulse, type StoredQuote, streamFlags } from "../table/entities.ts";
+import { readKeys } from "../table/store.ts";
 import { readRawItem } from "../table/table.ts";
 import { recordBreach } from "./breaches.ts";
 import { exposedTo, waitingAccounts } from "./exposed-accounts.ts";
 import { sendAccounts } from "./margin-queue.ts";
-import { wakeStreams } from "./wake-streams.ts";
 
 /** A change of the market of a tenant, and the stream records that report it. */
 interface MarketEvent {
@@ -120,4 +123,44 @@ async function sendOrForget(tenant: string, ids: readonly string[], delaySeconds
     for (const id of ids) coveredFrom.delete(id);
     throw error;
   }
+}
+
+/** The flags of brokerages as they were read a moment ago, those without connections included. */
+const flags = new Map<string, { readonly at: number; readonly flag: StreamFlag | undefined }>();
+
+/**
+ * Wakes the worker of the stream for sets with connections that follow prices, of tenants whose prices have moved,
+ * unless a run looks at the set by itself. Whether a tenant has such connections is read at most once in
+ * `limits.stream.flag_remembered_ms`. What fails is no error of the margin watch: the next price wakes the sets.
+ */
+export async function wakeStreams(tenants: ReadonlySet<string>): Promise<void> {
+  try {
+    const found = await flagsOf([...tenants]);
+    const now = nowMs();
+    const wakes = found.flatMap((flag) =>
+      Object.entries(flag.sets).flatMap(([set, state]) =>
+        state.prices === undefined || looksByItself(state, now)
+          ? []
+          : [{ tenant_id: flag.tenant_id, set: Number(set), cause: "prices" } as const],
+      ),
+    );
+    if (wakes.length > 0) await sendStreamWakes(wakes);
+  } catch (error) {
+    countMetric("StreamWakeFailed");
+    log.error("Connections wait for the next price: their sets were not woken.", { error: (error as Error).name });
+  }
+}
+
+async function flagsOf(tenants: readonly string[]): Promise<StreamFlag[]> {
+  const at = nowMs();
+  const unknown = tenants.filter((tenant) => at - (flags.get(tenant)?.at ?? 0) >= limits.stream.flag_remembered_ms);
+  const read = unknown.length === 0 ? [] : await readKeys(unknown.map((tenant) => streamFlags.key(tenant)));
+  for (const [place, tenant] of unknown.entries()) rememberFlag(tenant, at, read[place] as StreamFlag | undefined);
+  return tenants.flatMap((tenant) => flags.get(tenant)?.flag ?? []);
+}
+
+function rememberFlag(tenant: string, at: number, flag: StreamFlag | undefined): void {
+  flags.delete(tenant);
+  if (flags.size >= limits.trading.symbols_cached_tenants) flags.delete([...flags.keys()][0] ?? "");
+  flags.set(tenant, { at, flag });
 }

@@ -95,6 +95,13 @@ describe("rights of the functions", () => {
       connect: [...leaving, ...stream("PutItem"), ...list("PutItem"), wake],
       disconnect: leaving,
       message: [...leaving, "Allow dynamodb:BatchGetItem main brk_*#acc_* brk_*|SYM brk_*|SRC|src_* brk_*|SEQ", wake],
+      deliver: [
+        ...leaving,
+        ...["BatchGetItem main", "Query main", "Query main/index/state"].map((each) => `Allow dynamodb:${each} brk_*`),
+        "Allow dynamodb:BatchGetItem volatile brk_*|Q|* brk_*|PULSE|*",
+        ...receive.map((action) => `Allow sqs:${action} queue stream`),
+        wake,
+      ],
       sweep: [...leaving, ...list("Query", "DeleteItem"), wake],
     };
     for (const [name, rights] of Object.entries(wanted)) {
@@ -129,7 +136,7 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("the publisher reads its queue, changes items of tenants and sends to three queues", () => {
+  test("the publisher reads its queue and connections, changes items of tenants and sends to three queues", () => {
     expect(rightsOf("production", "publish").sort()).toEqual(
       [
         ...["BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"].map(

@@ -54,6 +54,8 @@ export interface StreamSet {
   readonly quick_runs?: number;
   /** Versions of the quotes that all subscribers of their symbols have, by symbol. */
   readonly quotes?: Readonly<Record<string, number>>;
+  /** Versions of the quotes that all accounts which connections follow were valued at, by symbol. */
+  readonly valued?: Readonly<Record<string, number>>;
   /** When a quote was sent last, and when accounts were sent last because prices move, in epoch milliseconds. */
   readonly quotes_at_ms?: number;
   readonly accounts_at_ms?: number;

@@ -35,9 +35,9 @@ export function storedCursors(cursors: ConnectionCursors): StoredCursors {
 }
 
 /**
- * The cursors with those of new subscriptions, at the last published number `head`: before the first event that is to be
- * sent. States have no past, so a subscription to them alone begins at the head, as does one after a number that does
- * not exist yet.
+ * The cursors with those of new subscriptions, at the last published number `head`: before the first event that is to
+ * be sent. States have no past, so a subscription to them alone begins at the head, as does one after a number that
+ * does not exist yet.
  */
 export function withNew(
   cursors: ConnectionCursors,

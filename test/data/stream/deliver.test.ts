@@ -214,7 +214,7 @@ describe("a connection", () => {
     const delays = async () => {
       const found: number[] = [];
       const busy: Promise<unknown>[] = [];
-      for (let count = 0; count < 12; count += 1) {
+      for (let count = 0; count < 8; count += 1) {
         const at = performance.now();
         await work.publish(1);
         const wakes = work.wakes();
@@ -248,5 +248,5 @@ describe("a connection", () => {
     expect(p99(together)).toBeLessThan(2 * p99(alone));
     expect(gateway.closed).toContain(stalled.connection_id);
     expect(Object.keys((await work.set())?.members ?? {})).toHaveLength(3);
-  });
+  }, 180_000);
 });

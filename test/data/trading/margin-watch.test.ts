@@ -69,15 +69,17 @@ async function announced(accountId: string): Promise<string[]> {
 }
 
 describe("a price", () => {
-  it("that meets no trigger enqueues no account and reads no item", async () => {
+  it("that meets no trigger enqueues no account and reads no item but whether the stream has connections", async () => {
     const { tenant } = await floorOf(1);
     const record = await market.price(tenant, "EURUSD", ["1.09900", "1.09910"]);
     api.watched.takeCalls();
     expect(await market.see(record)).toEqual([]);
     const calls = api.watched.takeCalls();
     const queries = 2 * limits.trading.exposure_shards;
-    expect(calls.map(({ operation }) => operation)).toEqual(Array(queries).fill("Query"));
-    expect(calls.map(({ output }) => output?.["ScannedCount"])).toEqual(Array(queries).fill(0));
+    const [flag, ...found] = calls.toSorted((a, b) => (a.operation < b.operation ? -1 : 1));
+    expect([flag?.operation, flag?.tables]).toEqual(["BatchGetItem", [api.emulator.volatileTableName]]);
+    expect(found.map(({ operation }) => operation)).toEqual(Array(queries).fill("Query"));
+    expect(found.map(({ output }) => output?.["ScannedCount"])).toEqual(Array(queries).fill(0));
     expect(market.sentFor()).toEqual([]);
   });
 

@@ -51,7 +51,7 @@ export function streaming({ queues }: Pick<TestApi, "queues">, gateway: SocketEn
     await changeItem(streamFlags.key(tenant), { set: { created_at_ms: 1 }, when: [isStored] });
   };
   const work = {
-    /** Opens a connection of a holder with all rights, which was greeted; by default as if it was opened an hour ago. */
+    /** Opens a connection of a holder with all rights, which was greeted; by default as if that was an hour ago. */
     connect: async (isOld = true): Promise<StreamConnection> => {
       const holder = { type: "application", id: newId("app"), name: "test" } as const;
       // What the sweep looks at of its holder.
@@ -77,7 +77,7 @@ export function streaming({ queues }: Pick<TestApi, "queues">, gateway: SocketEn
       });
     },
     /** Publishes so many events past the publisher, and hands over as it does. */
-    publish: async (count: number, fields: { readonly type?: string; readonly account_id?: string } = {}) => {
+    publish: async (count: number, fields: EventFields = {}) => {
       const [flag] = await readAll(streamFlags, [streamFlags.key(tenant)]);
       const counter = await eventCounter(tenant);
       for (let at = 0; at < count; at += 90) {
@@ -135,15 +135,22 @@ export function streaming({ queues }: Pick<TestApi, "queues">, gateway: SocketEn
   return work;
 }
 
+/** What of a published event a test chooses. */
+interface EventFields {
+  readonly type?: string;
+  readonly account_id?: string;
+  readonly resource_id?: string;
+}
+
 /** A published event of an account, with a payload of its own. */
 function eventOf(
   tenant_id: string,
   sequence: number,
-  { type = "account.updated", account_id }: { readonly type?: string; readonly account_id?: string },
+  { type = "account.updated", account_id, resource_id = account_id ?? newId("acc") }: EventFields,
 ) {
   const now = new Date().toISOString();
   const identity = {
-    ...{ id: eventId(Date.now(), newId("evt"), sequence), created_at: now, resource_id: account_id ?? newId("acc") },
+    ...{ id: eventId(Date.now(), newId("evt"), sequence), created_at: now, resource_id },
     ...{ account_id: account_id ?? null, client_id: null },
   };
   const text = JSON.stringify({ id: identity.id, object: "event", type, sequence: String(sequence) });

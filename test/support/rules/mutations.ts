@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { streamMutations } from "./stream-mutations.ts";
 
 /** A bug to plant: a place in the sources and what stands there instead. */
 export interface Mutation {
@@ -365,6 +366,7 @@ export const mutations: readonly Mutation[] = [
     ],
     test: { file: "test/data/audit/persons.test.ts", name: "of a removed operator is completed by provisioning" },
   },
+  ...streamMutations,
 ];
 
 const root = new URL("../../../", import.meta.url);
