@@ -97,7 +97,7 @@ export function ofType(assembly: Assembly, type: string): readonly Entry[] {
   return assembly.byType.get(type) ?? [];
 }
 
-/** Logical id that a `Ref` or `GetAtt` leads to, through parameters and outputs of nested stacks where there are any. */
+/** Logical id that a `Ref` or `GetAtt` leads to, through parameters and outputs of nested stacks. */
 export function targetOf(assembly: Assembly, value: Json): string | undefined {
   const expression = objectOf(value);
   const ref = expression["Ref"];

@@ -11,7 +11,7 @@ export interface Cloud {
   readonly baseUrl: string;
   /** Address of the dashboard, `http://127.0.0.1:3003/`; undefined where the template has no distribution. */
   readonly dashboardUrl: string | undefined;
-  /** Where clients of the stream connect, `ws://127.0.0.1:3004/v2`; undefined where the template has no WebSocket API. */
+  /** Where clients of the stream connect, `ws://127.0.0.1:3004/v2`; undefined without a WebSocket API. */
   readonly streamUrl: string | undefined;
   /** Address of the AWS endpoint. */
   readonly endpoint: string;

@@ -31,8 +31,6 @@ import { type Assembly, AssemblyError, type Resource, readAssembly } from "./tem
 export type { AwsCall, DeniedCall } from "./aws-endpoint.ts";
 export type { CloudOptions } from "./cloud-options.ts";
 export type { Cloud } from "./cloud-view.ts";
-export type { Outcome } from "./functions/functions.ts";
-export type { Grant, UnusedGrant } from "./iam/permissions.ts";
 
 const defaultMaxEnvironments = 24;
 /** Ports after that of the gateway, which the reference of the API follows. */

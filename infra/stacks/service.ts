@@ -158,7 +158,7 @@ export class ServiceStack extends Stack {
 
   private addWatch(rows: readonly BackgroundRow[], background: BackgroundFunctions, routes: readonly Route[]): void {
     const { config, tables } = this;
-    // Authorizers throw for each token that has expired, as API Gateway asks of them, and Lambda counts that as an error.
+    // Authorizers throw for each token that has expired, as API Gateway asks of them, and Lambda counts it as an error.
     // When one really fails, the gateway answers 5xx, which has alarms of its own.
     const counted = rows.filter(({ trigger }) => trigger.authorizer !== true && trigger.socket !== "authorizer");
     const alarms = new Alarms(this, "Alarms", {

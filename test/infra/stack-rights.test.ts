@@ -242,7 +242,7 @@ describe("rights of the functions", () => {
     }
   });
 
-  test("the margin watch reads its stream and the exposure index, reports failures, asks for evaluations and wakes connections", () => {
+  test("the margin watch reads its stream and the exposure index, and wakes evaluations and connections", () => {
     const rights = rightsOf("production", "watch");
     const failure = only(rights.filter((line) => /^Allow sqs:SendMessage .*watchfailures/.test(line)));
     expect(rights.filter((line) => line !== failure).sort()).toEqual(

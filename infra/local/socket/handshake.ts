@@ -94,7 +94,7 @@ function judged(answer: { payload: unknown; functionError?: string }, methodArn:
   }
 }
 
-/** Runs the route `$connect`; returns the subprotocol that it chose. Throws a Refusal when it lets no client in. */
+/** Runs the route `$connect`; returns the subprotocol that it chose. Throws a Refusal when it refuses. */
 export async function connect(
   host: InvokingHost,
   model: SocketModel,

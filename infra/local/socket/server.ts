@@ -62,7 +62,7 @@ export class LocalSockets {
     this.port = await listenOn(this.server, port);
   }
 
-  /** Ends every connection and stops listening. No function is invoked: a process that was killed invokes none either. */
+  /** Ends every connection and stops listening. It runs no route: a process that was killed runs none either. */
   async stop(): Promise<void> {
     const closed = new Promise((resolve) => this.server.close(resolve));
     for (const connection of this.connections.values()) connection.terminate();
@@ -171,7 +171,7 @@ export class LocalSockets {
     });
   }
 
-  /** Runs the route of a message; what it returns is not sent, since no route here has a response. */
+  /** Runs the route of a message; what it returns is dropped, since no route here has a response. */
   private async receive(connection: OpenConnection, body: string): Promise<void> {
     const { model, host, log } = this.options;
     const say = (message: string) => {
@@ -207,7 +207,7 @@ export class LocalSockets {
     return model.limit === undefined || this.throttle.admit([[routeKey, model.limit]], host.now());
   }
 
-  /** Tells the route `$disconnect`; nothing waits for it, and a failure is only logged, as API Gateway does its best. */
+  /** Runs the route `$disconnect`; nothing waits for it, and a failure is only logged, as API Gateway does its best. */
   private ended(facts: ConnectionFacts, code: number, reason: string): void {
     const { model, host, log } = this.options;
     const integration = model.routes.get("$disconnect");

@@ -207,7 +207,8 @@ const cognito: Readonly<Record<string, TypeRule>> = {
 };
 
 /**
- * Every type of a REST API, and of a WebSocket API, is the gateway's, which looks into the properties itself and refuses what it does not do.
+ * Every type of a REST API or a WebSocket API is the gateway's, which looks into the properties itself and refuses what
+ * it does not do.
  */
 function gatewayType(attributes?: TypeRule["attributes"]): TypeRule {
   return { properties: "any", physicalId: shortId, ...(attributes !== undefined && { attributes }) };

@@ -77,9 +77,10 @@ export async function mustBeBootstrapped(aws: Aws, account: string): Promise<voi
  * rolls everything back.
  * @throws UsageError that names the setting at fault
  */
-export function mustOwnCertificates({ api, dashboard }: StageConfig, account: string, region: string): void {
+export function mustOwnCertificates({ api, stream, dashboard }: StageConfig, account: string, region: string): void {
   const used = [
     { setting: "api", name: api, needed: region },
+    { setting: "stream", name: stream, needed: region },
     { setting: "dashboard", name: dashboard, needed: "us-east-1" },
   ];
   for (const { setting, name, needed } of used) {

@@ -200,8 +200,8 @@ async function deployStage(options: Options, folder: string, isFirst: boolean, w
 
 async function smokeTest(aws: Aws, { stage }: Options, config: StageConfig): Promise<void> {
   const outputs = (await describeStack(aws, stackName(stage)))?.outputs ?? {};
-  const { ApiUrl = "", DashboardUrl = "" } = outputs;
-  console.log(`\nApiUrl        ${ApiUrl}\nDashboardUrl  ${DashboardUrl}`);
+  const { ApiUrl = "", StreamUrl = "", DashboardUrl = "" } = outputs;
+  console.log(`\nApiUrl        ${ApiUrl}\nStreamUrl     ${StreamUrl}\nDashboardUrl  ${DashboardUrl}`);
   const claims = ["--issuer", config.tokenIssuer, "--audience", config.tokenAudience];
   const agreed = stage === "production" ? ["--production"] : [];
   const words = ["--base-url", ApiUrl, "--dashboard-url", DashboardUrl, ...claims, ...agreed];

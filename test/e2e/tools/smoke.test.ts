@@ -108,9 +108,8 @@ describe("the resources that findings name", () => {
       return Object.entries(Resources);
     });
     const folder = new URL("../../../infra/tools/smoke/", import.meta.url);
-    const files = ["gateway", "token", "money", "event", "stream", "dashboard", "limit"].map(
-      (name) => `${name}-checks.ts`,
-    );
+    const areas = ["gateway", "token", "money", "event", "stream", "dashboard", "limit"];
+    const files = areas.map((name) => `${name}-checks.ts`);
     const source = [...files, "story.ts", "session.ts", "smoke.ts"]
       .map((file) => readFileSync(new URL(file, folder), "utf8"))
       .join("\n");

@@ -163,27 +163,27 @@ describe("npm run deploy -- --dry-run", () => {
     [
       "the account is new and may run ten functions",
       { stack: undefined, ...concurrency(10, 10) },
-      "may run 10 functions at the same time in eu-west-1, and needs 126: 26 for the stage, 0 that",
+      "may run 10 functions at the same time in eu-west-1, and needs 128: 28 for the stage, 0 that",
     ],
     [
       "another stage has reserved what is left",
       { stack: undefined, ...concurrency(240, 120) },
-      "may run 240 functions at the same time in eu-west-1, and needs 246: 26 for the stage, 120 that",
+      "may run 240 functions at the same time in eu-west-1, and needs 248: 28 for the stage, 120 that",
     ],
     [
       "another stage has reserved what is left, and the first creation of this one has failed",
       { ...stackIn("ROLLBACK_COMPLETE"), ...concurrency(240, 120) },
-      "may run 240 functions at the same time in eu-west-1, and needs 246: 26 for the stage, 120 that",
+      "may run 240 functions at the same time in eu-west-1, and needs 248: 28 for the stage, 120 that",
     ],
     [
       "another stage has reserved what an update of this one adds",
-      { ...concurrency(246, 100), ...reserving({ ...sandbox, evaluate: 2 }) },
-      "needs 248: 26 for the stage, 122 that others have reserved, and 100 that Lambda keeps.",
+      { ...concurrency(248, 100), ...reserving({ ...sandbox, evaluate: 2 }) },
+      "needs 250: 28 for the stage, 122 that others have reserved, and 100 that Lambda keeps.",
     ],
     [
       "one function gets more before another one gets less",
-      { ...concurrency(248, 100), ...reserving({ ...sandbox, deliver: 10, publish: 8 }) },
-      "needs 252: 30 for the stage, 122 that others",
+      { ...concurrency(250, 100), ...reserving({ ...sandbox, deliver: 10, publish: 8 }) },
+      "needs 254: 32 for the stage, 122 that others",
     ],
     ["an update is under way", stackIn("UPDATE_IN_PROGRESS"), "brokerage-sandbox is UPDATE_IN_PROGRESS: wait"],
     [
@@ -228,6 +228,7 @@ describe("npm run deploy -- --dry-run", () => {
   test.each([
     ["api", arnIn("eu-central-1"), "is in eu-central-1 of the account 123456789012: name one in eu-west-1 of"],
     ["api", arnIn("eu-west-1", "210987654321"), "is in eu-west-1 of the account 210987654321"],
+    ["stream", arnIn("us-east-1"), "is in us-east-1 of the account 123456789012: name one in eu-west-1 of"],
     ["dashboard", arnIn("us-east-1", "210987654321"), "name one in us-east-1 of 123456789012."],
   ])("refuses a certificate of %s that its resources would not find: %s", async (setting, certificate_arn, says) => {
     const sandbox = { [setting]: { domain: "name.example.com", certificate_arn } };

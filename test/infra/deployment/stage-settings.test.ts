@@ -136,17 +136,19 @@ describe("a stage with settings", () => {
   let stage: SynthesizedStage;
   const settings: StageSettings = {
     ...apiOf({}),
+    stream: { domain: "stream.example.com", certificate_arn: arnIn("eu-west-1") },
     dashboard: { domain: "dashboard.example.com", certificate_arn: arnIn("us-east-1") },
     alarm_emails: ["a@example.com", "b@example.com"],
     monthly_budget_usd: 42,
     concurrency: { evaluations: 7 },
   };
   const config = withSettings(stageConfig("sandbox"), settings);
-  const { api, dashboard, alarmEmails, tokenIssuer, tokenAudience, monthlyBudgetUsd, evaluations, ...rest } = config;
+  const { api, stream, dashboard, alarmEmails, monthlyBudgetUsd, evaluations, ...others } = config;
+  const { tokenIssuer, tokenAudience, ...rest } = others;
   beforeAll(async () => {
-    if (api === undefined || dashboard === undefined) throw new Error("The settings name an API and a dashboard.");
-    const config = { api, dashboard, alarmEmails, tokenIssuer, tokenAudience, monthlyBudgetUsd, evaluations };
-    stage = await keptStage({ stage: "sandbox", config });
+    if (api === undefined || stream === undefined || dashboard === undefined) throw new Error("A name is missing.");
+    const named = { api, stream, dashboard, tokenIssuer, tokenAudience };
+    stage = await keptStage({ stage: "sandbox", config: { ...named, alarmEmails, monthlyBudgetUsd, evaluations } });
   });
   afterAll(() => stage?.remove());
 
@@ -172,6 +174,28 @@ describe("a stage with settings", () => {
     }
   });
 
+  test("serves the stream at its name, without a path, and connections at the address of API Gateway", () => {
+    expect(ofType("AWS::ApiGatewayV2::DomainName").map(({ properties }) => properties)).toEqual([
+      expect.objectContaining({
+        DomainName: "stream.example.com",
+        DomainNameConfigurations: [
+          { CertificateArn: arnIn("eu-west-1"), EndpointType: "REGIONAL", SecurityPolicy: "TLS_1_2" },
+        ],
+      }),
+    ]);
+    expect(ofType("AWS::ApiGatewayV2::ApiMapping").map(({ properties }) => properties["ApiMappingKey"])).toEqual([
+      undefined,
+    ]);
+    const variables = ofType("AWS::Lambda::Function").map(({ properties }) => {
+      return (properties["Environment"] as { Variables?: Record<string, unknown> } | undefined)?.Variables ?? {};
+    });
+    const handedOut = variables.flatMap(({ STREAM_URL }) => STREAM_URL ?? []);
+    expect(handedOut).toEqual(["wss://stream.example.com"]);
+    const called = variables.flatMap(({ STREAM_ENDPOINT }) => STREAM_ENDPOINT ?? []);
+    expect(called).toHaveLength(2);
+    expect(JSON.stringify(called)).toMatch(/execute-api[\s\S]*\/v2/);
+  });
+
   test("says where its names have to point to", () => {
     const parent = stage.templates.find(({ name }) => name === "brokerage-sandbox.template.json")?.template;
     const { Outputs } = parent as unknown as { Outputs: Record<string, { Value: unknown }> };
@@ -179,6 +203,9 @@ describe("a stage with settings", () => {
     expect(Outputs["ApiDomainTarget"]?.Value).toEqual({
       "Fn::GetAtt": [expect.stringMatching(/^ApiDomain/), "RegionalDomainName"],
     });
+    expect(Outputs["StreamUrl"]?.Value).toBe("wss://stream.example.com");
+    const fromStream = [expect.stringContaining("StreamRoutesNestedStack"), expect.stringContaining("Domain")];
+    expect(Outputs["StreamDomainTarget"]?.Value).toEqual({ "Fn::GetAtt": fromStream });
     const fromDashboard = [expect.stringContaining("DashboardNestedStack"), expect.stringContaining("DomainName")];
     expect(Outputs["DashboardDomainTarget"]?.Value).toEqual({ "Fn::GetAtt": fromDashboard });
   });

@@ -54,7 +54,7 @@ describe("the meter of frames", () => {
 });
 
 describe("a message", () => {
-  it("goes to $default with the context of the authorizer, and sends no answer", async () => {
+  it("goes to $default with the context of the authorizer, and its answer is dropped", async () => {
     const functions = { authorize: () => allowed({ tenant_id: "brk_1" }), message: () => ({ statusCode: 500 }) };
     const host = testHost({ ...open, ...functions });
     await withSockets(host, async ({ url }) => {
@@ -93,7 +93,7 @@ describe("a message", () => {
     await withSockets(host, ({ url }) => use(url), { resources });
   });
 
-  it("of 32 KB in a frame, or of 128 KB in several, is taken; more closes with 1009 and reaches no function", async () => {
+  it("of 32 KB in a frame, or of 128 KB in several, is taken; more closes with 1009 and is not", async () => {
     const host = testHost({ ...open, message: () => ({}) });
     await withSockets(host, async ({ url }) => {
       const { socket, closed } = await client(url);
