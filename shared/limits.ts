@@ -839,7 +839,7 @@ export const limits = {
     posts_burst_ms: 200,
     /**
      * From the third run on that begins so soon after the one before, a worker looks by itself: a second of looks costs
-     * as much as four runs (ADR 0066).
+     * as much as four runs (ADR 0067).
      */
     quick_ms: 500,
     quick_runs: 3,

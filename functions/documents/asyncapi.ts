@@ -7,7 +7,7 @@ import { env } from "../../shared/runtime/env.ts";
 
 const narrowed = narrowAsync(document as unknown as AsyncApi, { stage: env.stage, streamUrl: env.streamUrl });
 const body = JSON.stringify(narrowed);
-// The gateway compresses the answer, so one tag stands for two codings and must be weak (RFC 9110 8.8.3.3).
+// Once it is large enough for the gateway to compress it, one tag stands for two codings (RFC 9110 8.8.3.3).
 const tag = `W/"${sha256(body).slice(0, 16)}"`;
 
 /** `GET /asyncapi.json` */

@@ -114,7 +114,7 @@ export function responsesOf(row: Route, rows: readonly Route[]): Record<string, 
   return { [row.status]: successOf(row, rows), ...unchanged, ...refusals };
 }
 
-/** Only the descriptions are large enough to be compressed, so their tags are weak. */
+/** Descriptions are or may become large enough to be compressed, so their tags are weak. */
 function tagHeaders(row: Route): string[] {
   return isDescription(row) ? ["ETag-Weak", "Vary"] : ["ETag"];
 }

@@ -47,6 +47,9 @@ async function signedIn(before: (page: Page) => Promise<unknown>): Promise<Page>
   return visited.page;
 }
 
+/** A second, which stretches where the tests share the processors with other work, as every budget does. */
+const mostMs = 1_000 * Number(process.env["BUDGET_FACTOR"] ?? 1);
+
 /** Each another amount, so that a page shows it once. */
 let amounts = 100;
 let trades = 0;
@@ -129,8 +132,8 @@ describe("a page of the dashboard", () => {
       medians.push([name, Math.round(took.toSorted((one, other) => one - other)[1] ?? 0)]);
     }
     console.log(`Milliseconds from the commit to the page: ${JSON.stringify(Object.fromEntries(medians))}`);
-    for (const [name, ms] of medians) expect({ name, isFast: ms < 1_000, ms }).toMatchObject({ isFast: true });
-  });
+    for (const [name, ms] of medians) expect({ name, isFast: ms < mostMs, ms }).toMatchObject({ isFast: true });
+  }, 150_000);
 
   it("shows changes by polling where the stream is blocked", async () => {
     const page = await signedIn((one) => one.routeWebSocket(/./, (socket) => socket.close()));

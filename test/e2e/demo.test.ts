@@ -50,7 +50,7 @@ describe("the story of the demo", () => {
       arrivals,
       streamed,
     });
-  }, 60_000);
+  }, 120_000);
   afterAll(async () => {
     stream?.close();
     await receiver?.stop();

@@ -296,9 +296,9 @@ describe("the gateway", () => {
     expect(["etag", "vary", "cache-control"].map((name) => again.headers[name])).toEqual(forCaches);
   });
 
-  it.each(["/openapi.json", "/asyncapi.json"])("compresses %s for who asks for that, under one tag", async (path) => {
-    const plain = await raw("GET", path);
-    const packed = await fetch(`${stack.baseUrl}${path}`, { headers: { "Accept-Encoding": "gzip" } });
+  it("compresses the description for who asks for that, under the same entity tag", async () => {
+    const plain = await raw("GET", "/openapi.json");
+    const packed = await fetch(`${stack.baseUrl}/openapi.json`, { headers: { "Accept-Encoding": "gzip" } });
     expect([plain.headers["content-encoding"], packed.headers.get("content-encoding")]).toEqual([undefined, "gzip"]);
     expect(packed.headers.get("etag")).toBe(plain.headers["etag"]);
     expect(await packed.text()).toBe(plain.text);

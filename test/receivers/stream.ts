@@ -1,7 +1,8 @@
 /**
- * A client of the stream in TypeScript, without dependencies: prints every event once, in order, wherever the connection
- * or the process breaks.
- * `BROKERAGE_URL=https://.../v2 BROKERAGE_CLIENT_ID=... BROKERAGE_CLIENT_SECRET=... POSITION_FILE=position node stream.ts`
+ * A client of the stream in TypeScript, without dependencies: prints every event once, in order, wherever the
+ * connection or the process breaks.
+ * `BROKERAGE_URL=https://.../v2 BROKERAGE_CLIENT_ID=... BROKERAGE_CLIENT_SECRET=... node stream.ts`, with
+ * `POSITION_FILE` for another file than `position`
  * (Node 22.18 or later; Node 20 with `--import tsx --experimental-websocket`).
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -62,7 +63,7 @@ async function address(): Promise<string> {
   return url;
 }
 
-/** Receives until the connection ends; returns whether anything was received, and the last message if it is `closing`. */
+/** Receives until the connection ends; returns whether anything came, and the last message if it is `closing`. */
 function receive(url: string): Promise<{ readonly received: boolean; readonly closing?: Message }> {
   return new Promise((resolve) => {
     const socket = new WebSocket(url, ["brokerage.v2+json"]);

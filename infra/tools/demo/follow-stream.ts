@@ -3,7 +3,7 @@ import type { Socket } from "../../stream-client/connection.ts";
 import { StreamClient } from "../../stream-client/stream-client.ts";
 import type { Stage, Streamed } from "./story.ts";
 
-/** Receives all events of the brokerage by the stream, from the first one, into a list; returns what is to be closed. */
+/** Receives all events of the brokerage by the stream, from the first one, into a list; close what it returns. */
 export function followStream(call: Stage["call"], streamed: Streamed[]): StreamClient {
   return new StreamClient({
     address: async () => (await call("POST", "/stream_tickets")).body.url,
