@@ -6,7 +6,8 @@ import { referencePage } from "./reference.ts";
 import { buildAsyncApi, printAsyncApi } from "./stream/build-async.ts";
 
 const help = `Writes what is published about the API into .build/docs/, for any host of static files: the
-reference page, the OpenAPI document of each stage, the AsyncAPI document of the stream, and a Postman collection of the sandbox with its environment.
+reference page, the OpenAPI document of each stage, the AsyncAPI document of the stream,
+and a Postman collection of the sandbox with its environment.
 
 npm run docs -- [options]
   --help             this text`;

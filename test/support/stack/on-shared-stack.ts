@@ -5,6 +5,6 @@
 export const onSharedStack = [
   ...["integrator", "reports/reconciliation", "refusals", "webhooks", "tracing", "lists", "stop-out", "rate"],
   ...["oauth-clients", "dashboard", "demo", "margin", "audit-export", "tools/drill"],
-  ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix", "tools/smoke", "tools/stream-clients"],
+  ...["sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix", "tools/smoke", "stream/walk", "stream/clients"],
   ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages", "../browser/live"],
 ] as const;

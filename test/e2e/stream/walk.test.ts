@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { getToken } from "../support/stack/api-client.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
-import { handshakeStatus, openStream } from "../support/stack/stream-client.ts";
+import { getToken } from "../../support/stack/api-client.ts";
+import { type Stack, sharedStack } from "../../support/stack/stack.ts";
+import { handshakeStatus, openStream } from "../../support/stack/stream-client.ts";
 
 let stack: Stack;
 let url: string;
 let token: string;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await sharedStack();
   url = stack.cloud.streamUrl ?? "";
   token = await getToken(stack.baseUrl, stack.credentials);
 });
