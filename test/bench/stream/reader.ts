@@ -1,0 +1,86 @@
+import WebSocket from "ws";
+
+/** A message of the server, as far as the bench reads it. */
+interface ServerMessage {
+  readonly type: string;
+  readonly subscription?: string;
+  readonly subscriptions?: readonly string[];
+  readonly channel?: string;
+  readonly sequence?: string;
+  readonly event?: { readonly created_at: string };
+  readonly messages?: readonly ServerMessage[];
+}
+
+/** A connection that notes the events of its first subscription: their numbers, and how long each was under way. */
+export class Reader {
+  /** Numbers of events, in the order in which they came, repetitions left out. */
+  readonly numbers: number[] = [];
+  /** From commit to receipt, in milliseconds. */
+  latencies: number[] = [];
+  /** Subscriptions whose channels are all at their newest state. */
+  readonly synced = new Set<string>();
+  private readonly socket: WebSocket;
+  private changed: () => void = () => undefined;
+
+  private constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on("message", (data) => this.receive(JSON.parse(String(data))));
+  }
+
+  /** Opens a connection with an access token. */
+  static async open(url: string, token: string): Promise<Reader> {
+    const socket = new WebSocket(url, "brokerage.v2+json", { headers: { Authorization: `Bearer ${token}` } });
+    const reader = new Reader(socket);
+    await new Promise((opened, failed) => {
+      socket.once("open", opened);
+      socket.once("error", failed);
+    });
+    return reader;
+  }
+
+  /** Subscribes to a channel each, and waits until each has sent what there was before. */
+  async subscribe(channels: Readonly<Record<string, object>>): Promise<void> {
+    for (const [at, [id, channel]] of Object.entries(channels).entries()) {
+      // Ten messages a second are a connection's limit.
+      if (at > 0 && at % 9 === 0) await new Promise((next) => setTimeout(next, 1100));
+      this.socket.send(JSON.stringify({ type: "subscribe", id, channels: [channel] }));
+    }
+    await this.until(() => Object.keys(channels).every((id) => this.synced.has(id)));
+  }
+
+  /** Waits until something holds, which is looked at after each message. */
+  async until(holds: () => boolean, withinMs = 60_000): Promise<void> {
+    const late = setTimeout(() => this.socket.terminate(), withinMs);
+    while (!holds()) {
+      if (this.socket.readyState !== WebSocket.OPEN) throw new Error("The connection has ended.");
+      await new Promise<void>((resolve) => {
+        this.changed = resolve;
+        this.socket.once("close", resolve);
+      });
+    }
+    clearTimeout(late);
+  }
+
+  /** Takes nothing any more, without closing. */
+  stall(): void {
+    this.socket.pause();
+  }
+
+  close(): void {
+    this.socket.terminate();
+  }
+
+  private receive(message: ServerMessage): void {
+    for (const one of message.messages ?? [message]) this.note(one);
+    this.changed();
+  }
+
+  private note({ type, subscription, subscriptions, sequence, event }: ServerMessage): void {
+    if (type === "sync_end" && subscription !== undefined) this.synced.add(subscription);
+    if (type !== "event" || !subscriptions?.includes("all") || event === undefined) return;
+    const number = Number(sequence);
+    if (number <= (this.numbers.at(-1) ?? 0)) return;
+    this.numbers.push(number);
+    this.latencies.push(Date.now() - Date.parse(event.created_at));
+  }
+}

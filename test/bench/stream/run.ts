@@ -1,0 +1,47 @@
+import { writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { synthesizeOnce } from "../../../infra/local/synthesis.ts";
+import { helpAsked, readArguments, runCommand, wholeNumber } from "../../../shared/runtime/command-line.ts";
+import { measureStream } from "./measure.ts";
+import { faultsOf, reportOf } from "./report.ts";
+
+const help = `Measures the stream of the local service from commit to receipt.
+
+npm run bench:stream -- [options]
+  --connections <n>  connections with ten subscriptions each, at most 25 to an application (default 200)
+  --rate <n>         events a second that all of them receive (default 30)
+  --seconds <n>      length of each of the two runs with them (default 20)
+  --replayed <n>     events that a client has missed when it connects again (default 5000)
+  --help             this text
+
+Takes about four minutes and writes test/bench/STREAM.md. Ends with 1 when a number was missing, repeated after
+repetitions were dropped, or out of order, or when one subscriber waited for 500 ms in the median or a replay for 10 s.`;
+
+const target = fileURLToPath(new URL("../STREAM.md", import.meta.url));
+
+await runCommand(async () => {
+  if (helpAsked(help)) return;
+  const { values } = readArguments({
+    connections: { type: "string", default: "200" },
+    rate: { type: "string", default: "30" },
+    seconds: { type: "string", default: "20" },
+    replayed: { type: "string", default: "5000" },
+  });
+  const { directory: assemblyDir } = await synthesizeOnce("sandbox", resolve(join(".local", "cdk")), console.log);
+  const options = {
+    assemblyDir,
+    connections: wholeNumber("connections", values.connections, 1, 1000),
+    rate: wholeNumber("rate", values.rate, 1, 100),
+    seconds: wholeNumber("seconds", values.seconds, 1, 600),
+    replayed: wholeNumber("replayed", values.replayed, 1, 100_000),
+    log: console.log,
+  };
+  const figures = await measureStream(options);
+  const text = reportOf(options, figures);
+  writeFileSync(target, text);
+  console.log(text);
+  const faults = faultsOf(figures);
+  for (const fault of faults) console.log(`  FAULT ${fault}`);
+  if (faults.length > 0) process.exitCode = 1;
+});
