@@ -210,7 +210,13 @@ function withVariables(text: string): string {
 
 /** Variables that a step stores, with their places in the response. */
 function variablesOf({ keeps }: Step, place: Place): Readonly<Record<string, string>> {
-  return { ...(statusOf(place) === 201 ? { [variableOf(collectionOf(place.path))]: "id" } : {}), ...keeps };
+  return { ...(hasAddress(place) ? { [variableOf(collectionOf(place.path))]: "id" } : {}), ...keeps };
+}
+
+/** Whether a request creates a resource that can be asked for by its id. */
+function hasAddress({ operation }: Place): boolean {
+  const created = (operation["responses"] as Readonly<Record<string, JsonObject | undefined>>)["201"];
+  return Object.hasOwn((created?.["headers"] as JsonObject | undefined) ?? {}, "Location");
 }
 
 /** The expected status of a request: that of its step, or the status of success. */

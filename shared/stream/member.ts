@@ -95,6 +95,11 @@ export class Member {
     this.latest = connection;
   }
 
+  /** Whether its handshake may not be answered yet: until then API Gateway knows no such connection. */
+  private get isJoining(): boolean {
+    return nowMs() < Date.parse(this.connection.connected_at) + limits.stream.joined_within_ms;
+  }
+
   /** Whether it is served at a look, which come once in `limits.stream.batch_ms`. */
   get isFree(): boolean {
     return !(this.isBusy || this.isGone);
@@ -286,8 +291,8 @@ export class Member {
     for (const text of texts) {
       await untilPostAllowed();
       const posted = await postTo(this.id, text);
-      if (posted === "gone") this.isGone = true;
-      if (posted === "slow") this.stalledSince ??= nowMs();
+      if (posted === "gone" && !this.isJoining) this.isGone = true;
+      else if (posted !== "sent") this.stalledSince ??= nowMs();
       if (posted !== "sent") throw new NotTaken();
       this.stalledSince = undefined;
       this.tookAt = nowMs();

@@ -58,7 +58,8 @@ describe("the dashboard's address", () => {
     ]);
     const { issuer, client_id } = stack.cloud.pool?.addresses ?? { issuer: "", client_id: "" };
     const pool = new URL(issuer).origin;
-    expect(page.headers.get("content-security-policy")).toContain(`connect-src 'self' ${pool} ${pool};`);
+    const stream = new URL(stack.cloud.streamUrl ?? "").origin;
+    expect(page.headers.get("content-security-policy")).toContain(`connect-src 'self' ${pool} ${pool} ${stream};`);
     const [script = ""] = /\/assets\/[^"]+\.js/.exec(html) ?? [];
     const asset = await fetch(new URL(script, dashboard));
     expect([asset.headers.get("content-type"), asset.headers.get("cache-control")]).toEqual([

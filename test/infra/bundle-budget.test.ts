@@ -18,66 +18,66 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 40,
   // The descriptions themselves, compressed.
-  "documents/openapi": 125,
-  "documents/asyncapi": 70,
+  "documents/openapi": 126,
+  "documents/asyncapi": 86,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in. Reporting
   // who is refused is 7: the client of SQS.
-  "oauth/token": 151,
+  "oauth/token": 152,
   // It links an account to the source of a platform.
-  "accounts/create": 143,
+  "accounts/create": 144,
   // A disable asks the platform of a linked account for no access, which is 8 KiB.
-  "accounts/disable": 147,
+  "accounts/disable": 149,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved.
   "transactions/deposit": 204,
-  "transactions/withdrawal": 204,
+  "transactions/withdrawal": 205,
   // It asks the platform of a linked account for it.
   "transactions/adjustment": 143,
-  "transactions/credit": 143,
+  "transactions/credit": 144,
   // The steps of a transfer over a platform are 10 KiB.
   "transactions/transfer": 220,
   // It also frees what an operation held that was put aside.
-  "transactions/update": 228,
+  "transactions/update": 229,
   // They are decided as the same move of an update.
-  "transactions/approve": 218,
-  "transactions/reject": 213,
-  "accounts/update": 201,
-  "sandbox/open-trade": 192,
-  "sandbox/close-trade": 179,
+  "transactions/approve": 220,
+  "transactions/reject": 215,
+  "accounts/update": 203,
+  "sandbox/open-trade": 193,
+  "sandbox/close-trade": 180,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 203,
-  "sandbox/fail-transaction": 199,
-  "sandbox/return-transaction": 203,
+  "sandbox/settle-transaction": 204,
+  "sandbox/fail-transaction": 200,
+  "sandbox/return-transaction": 205,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 154,
+  "sandbox/simulate-provider": 155,
   // It decides about margin and liquidations, and asks platforms for them.
-  "margin/evaluate": 130,
+  "margin/evaluate": 131,
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 139,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 219,
+  "sandbox/set-prices": 220,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 232,
+  "sandbox/drive-account": 233,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 285,
-  "feed/retry-reject": 276,
+  "feed/send-batch": 287,
+  "feed/retry-reject": 278,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 242,
+  "feed/ack-command": 243,
   "feed/requeue-command": 182,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
-  "feed/resolve-drift": 302,
+  "feed/resolve-drift": 304,
   // It compares positions exactly, and reads them as they are under a change of leverage.
-  "feed/send-snapshot": 159,
+  "feed/send-snapshot": 160,
   // With the moves of a command, which are the decision.
   "feed/take-commands": 135,
   // The samples of events are 25 KiB.
-  "webhooks/test": 163,
-  "sandbox/trigger-event": 163,
+  "webhooks/test": 164,
+  "sandbox/trigger-event": 164,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 302,
+  "events/sweep-events": 304,
 };
 
 const budgets = new Map<string, number>(

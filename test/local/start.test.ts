@@ -134,6 +134,7 @@ describe("npm start", { timeout: 90_000 }, () => {
       pid: first.child.pid,
       reference_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/),
       dashboard_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/),
+      stream_url: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+\/v2$/),
       sign_in: {
         issuer: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/eu-west-1_[a-z0-9]{9}$/),
         client_id: expect.stringMatching(/^[a-z0-9]{26}$/),

@@ -3,9 +3,9 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import { expect } from "vitest";
 import type { StreamConnection } from "../../../shared/domain/stream/connection.ts";
 import { limits } from "../../../shared/limits.ts";
-import { streamConnections, streamHolders } from "../../../shared/table/entities.ts";
+import { streamConnections, streamFlags, streamHolders, streamSets } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
-import { fundedAccount, getToken } from "../../support/stack/api-client.ts";
+import { fundedAccount, getToken, someClient } from "../../support/stack/api-client.ts";
 import { tableClient, tableNameOf } from "../../support/stack/cloud-tables.ts";
 import type { Stack } from "../../support/stack/stack.ts";
 import { handshakeStatus, openStream, type StreamSocket } from "../../support/stack/stream-client.ts";
@@ -47,8 +47,53 @@ export async function tellOfStream(stack: Stack): Promise<void> {
   await loud.next(typed("closing"));
   await fillUp(stack, other.tenant_id, other.application_id);
   expect(await handshakeStatus(url, token)).toBe(429);
+  await wakeByFlags(stack);
   const later = ["DeleteStream", "DeleteStreams"].map((right) => `brokerage-sandbox-stream-sweep ${right}`);
   await eventually(() => !later.some((right) => unused(stack).includes(right)) || undefined, 60_000);
+}
+
+/**
+ * Sets of brokerages that no sweep knows, as if their connections had been opened long ago: the publisher and the margin
+ * watch wake the worker for them, which finds one connection gone, and hands over the run that looks for long.
+ */
+async function wakeByFlags(stack: Stack): Promise<void> {
+  const [priced, fresh] = [await stack.newApplication(), await stack.newApplication()];
+  await standing(stack, priced.tenant_id, 1);
+  await quoteSymbol({ ...stack, tenant_id: priced.tenant_id });
+  await standing(stack, fresh.tenant_id, Date.now() + 30_000);
+  const made = await fresh.api.call("POST", "/clients", { body: someClient() });
+  expect(made.status).toBe(201);
+  const wanted = ["publish SendSets", "watch SendSets", "stream-deliver DeleteStream", "stream-deliver SendSets"];
+  await eventually(
+    () => !wanted.some((right) => unused(stack).includes(`brokerage-sandbox-${right}`)) || undefined,
+    60_000,
+  );
+}
+
+/** A set with a connection that is gone, and one of which nothing is stored but its place. */
+async function standing(stack: Stack, tenant_id: string, created_at_ms: number): Promise<void> {
+  const closes_at = Math.floor(Date.now() / 1000) + limits.stream.connection_seconds;
+  const [set, revision, expires_at] = [0, 1, closes_at];
+  const gone: StreamConnection = {
+    ...{
+      tenant_id,
+      connection_id: "gone=",
+      holder: { type: "application", id: "app_gone" },
+      client_id: "",
+      scopes: [],
+    },
+    ...{ set, closes_at, expires_at, connected_at: "2026-11-20T08:00:00.000Z", subscriptions: [], revision: 0 },
+    ...{ rate_second: 0, rate_count: 0 },
+  };
+  const members = { [gone.connection_id]: closes_at, lost: closes_at };
+  const sets = { [String(set)]: { connections: 2, revision, prices: 1 } };
+  await put(
+    stack,
+    "volatile",
+    itemOf(streamConnections, gone),
+    itemOf(streamSets, { tenant_id, set, members, revision, expires_at }),
+    itemOf(streamFlags, { tenant_id, created_at_ms, revision, sets }),
+  );
 }
 
 async function patiently(work: () => Promise<void>, tries = 5): Promise<void> {

@@ -190,7 +190,8 @@ describe("a stage with settings", () => {
       return (properties["Environment"] as { Variables?: Record<string, unknown> } | undefined)?.Variables ?? {};
     });
     const handedOut = variables.flatMap(({ STREAM_URL }) => STREAM_URL ?? []);
-    expect(handedOut).toEqual(["wss://stream.example.com"]);
+    // To the function that issues tickets, and to the one that describes the stream.
+    expect(handedOut).toEqual(["wss://stream.example.com", "wss://stream.example.com"]);
     const called = variables.flatMap(({ STREAM_ENDPOINT }) => STREAM_ENDPOINT ?? []);
     expect(called).toHaveLength(2);
     expect(JSON.stringify(called)).toMatch(/execute-api[\s\S]*\/v2/);

@@ -12,7 +12,7 @@ export const streamMutations: readonly Mutation[] = [
       ],
       ["round.to : last);\n    }", "round.to : last);\n      await this.postMembers(await sending);\n    }"],
     ],
-    test: { file: "test/data/stream/exactly.test.ts", name: "a client that resumes has seen every event once" },
+    test: { file: "test/data/stream/deliver.test.ts", name: "that did not take a message gets it again" },
   },
   {
     name: "cursor behind the page that was read",
