@@ -27,7 +27,7 @@ ${row(`${connections} with ten subscriptions each, ${rate} events a second for $
 ${row("the same, and one that takes nothing", stalled)}
 
 A client that connects again gets the ${replay.events} events that it missed in ${(replay.ms / 1000).toFixed(1)} s.
-With the reader that takes nothing the p99 of the others is ${(stalled.p99 / crowd.p99).toFixed(2)} times that without it.
+With that one the p99 of the others is ${(stalled.p99 / crowd.p99).toFixed(2)} times that without it.
 Numbers that were missing or out of order: ${faults.length === 0 ? "none" : faults.join("; ")}.
 `;
 }

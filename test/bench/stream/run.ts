@@ -15,8 +15,8 @@ npm run bench:stream -- [options]
   --replayed <n>     events that a client has missed when it connects again (default 5000)
   --help             this text
 
-Takes about four minutes and writes test/bench/STREAM.md. Ends with 1 when a number was missing, repeated after
-repetitions were dropped, or out of order, or when one subscriber waited for 500 ms in the median or a replay for 10 s.`;
+Takes about four minutes and writes test/bench/STREAM.md. Ends with 1 when a number was missing or out of order,
+when one subscriber waited for 500 ms in the median, or when a replay took 10 s.`;
 
 const target = fileURLToPath(new URL("../STREAM.md", import.meta.url));
 

@@ -53,8 +53,8 @@ export async function tellOfStream(stack: Stack): Promise<void> {
 }
 
 /**
- * Sets of brokerages that no sweep knows, as if their connections had been opened long ago: the publisher and the margin
- * watch wake the worker for them, which finds one connection gone, and hands over the run that looks for long.
+ * Sets of brokerages that no sweep knows, as if their connections had been opened long ago: the publisher and the
+ * margin watch wake the worker for them, which finds one connection gone, and hands over the run that looks for long.
  */
 async function wakeByFlags(stack: Stack): Promise<void> {
   const [priced, fresh] = [await stack.newApplication(), await stack.newApplication()];
