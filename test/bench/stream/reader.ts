@@ -25,6 +25,7 @@ export class Reader {
   private constructor(socket: WebSocket) {
     this.socket = socket;
     socket.on("message", (data) => this.receive(JSON.parse(String(data))));
+    socket.on("close", () => this.changed());
   }
 
   /** Opens a connection with an access token. */
@@ -55,7 +56,6 @@ export class Reader {
       if (this.socket.readyState !== WebSocket.OPEN) throw new Error("The connection has ended.");
       await new Promise<void>((resolve) => {
         this.changed = resolve;
-        this.socket.once("close", resolve);
       });
     }
     clearTimeout(late);
