@@ -305,8 +305,8 @@ function runCollection(values: Readonly<Record<string, string>>): Promise<Summar
 const reports = ["send_feed_batch", "send_feed_quotes", "send_feed_snapshot", "set_sandbox_prices"];
 
 /**
- * Rows that the tour calls with what is so already, and the one that gives a ticket for a connection to read by: nothing
- * changes, so they leave no entry there.
+ * Rows that the tour calls with what is so already, and the one that gives a ticket for a connection that only reads:
+ * they change nothing, so they leave no entry there.
  */
 const unchanged = ["update_settings", "create_stream_ticket", "update_client"];
 
