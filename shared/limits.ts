@@ -319,6 +319,11 @@ export const limits = {
     sweep_reserve_ms: 5000,
   },
   books: {
+    /**
+     * Partitions of a control account in one currency and one month, at most 32: DynamoDB writes 1,000 units a second
+     * to one of them. A number may rise, never fall. Reports, reconciliation and a reset read all of them.
+     */
+    control_shards: { sandbox: 4, production: 32 },
     /** Differences of one run that are kept and shown; their number is exact. */
     kept_differences: 50,
     /** Runs that the report shows. */
@@ -833,8 +838,6 @@ export const limits = {
     /** Times that an answer to a client is posted before its connection is ended. */
     answer_tries: 3,
     stalled_ms: 5000,
-    /** Posts of a stage in a second, shared by all invocations of the worker. */
-    posts_per_second: 3000,
     /** So much of a second an invocation may use at once: a set of fifty connections is served without a wait. */
     posts_burst_ms: 200,
     /**
@@ -857,6 +860,8 @@ export const limits = {
     hot_reserve_ms: 500,
     /** Cursors are written at least this often: what was sent since then is repeated after a crash. */
     cursors_written_ms: 2000,
+    /** How far the clock of the queue may be from that of a worker, at most: AWS keeps both within milliseconds. */
+    clocks_differ_ms: 1000,
     /** How long the margin watch remembers which sets follow prices. */
     flag_remembered_ms: 1000,
     /** A publisher that began before a flag was there may have published so long after it. */

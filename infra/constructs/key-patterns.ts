@@ -174,12 +174,10 @@ export const reconcileKeys: Readonly<Record<string, readonly string[]>> = {
   update: [ownRuns],
 };
 
-const [controlAccount = ""] = contras.partitions("*", "clearing", "", "");
-
 /** Partitions of the ledger, which is only ever appended to. */
 export const ledgerKeys: readonly string[] = [
   `*|${ledgers.partition("", "").split("|")[1]}`,
-  wholeKind(controlAccount),
+  wholeKind(contras.partition("*", "clearing", "", "", "")),
 ];
 
 /** Partitions of what clients and platforms leave behind: what a reset of the sandbox removes, and nothing else. */
@@ -191,7 +189,7 @@ export const erasableKeys: readonly string[] = [
   orders.key(tenant, "ord_*").pk,
   commands.key(tenant, "cmd_*").pk,
   drifts.key(tenant, "drf_*").pk,
-  wholeKind(controlAccount.replace("*", tenant)),
+  wholeKind(contras.partition(tenant, "clearing", "", "", "")),
   ...exposureKeys,
   wholeKind(feedSources.partition(tenant, "")),
   ...symbolKeys,

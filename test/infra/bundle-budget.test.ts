@@ -36,7 +36,7 @@ const others: Readonly<Record<string, number>> = {
   "transactions/adjustment": 143,
   "transactions/credit": 144,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 220,
+  "transactions/transfer": 221,
   // It also frees what an operation held that was put aside.
   "transactions/update": 229,
   // They are decided as the same move of an update.
@@ -47,7 +47,7 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/close-trade": 180,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 204,
+  "sandbox/settle-transaction": 205,
   "sandbox/fail-transaction": 200,
   "sandbox/return-transaction": 205,
   // It completes and fails transactions like the others, without deciding about positions itself.
@@ -55,7 +55,8 @@ const others: Readonly<Record<string, number>> = {
   // It decides about margin and liquidations, and asks platforms for them.
   "margin/evaluate": 131,
   // It reads what waits for a price, and closes by deciding like the others.
-  "sandbox/match": 139,
+  "clients/update": 140,
+  "sandbox/match": 140,
   // A price does all that there is: it fills, closes, calls and liquidates.
   "sandbox/set-prices": 220,
   // It reads the events that it causes, whose payloads need their dictionary.

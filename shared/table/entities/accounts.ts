@@ -1,6 +1,8 @@
 import type { Account, Balance, Contra, Ledger } from "../../domain/account.ts";
 import type { Client } from "../../domain/client.ts";
+import { limits } from "../../limits.ts";
 import { sha256 } from "../../runtime/digest.ts";
+import { env } from "../../runtime/env.ts";
 import { crockford, dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
 
 /**
@@ -71,20 +73,25 @@ export const ledgers = {
 } satisfies Entity<Ledger> & Record<string, unknown>;
 
 /**
- * Legs on control accounts: append-only and spread over 32 partitions a month, so no posting meets another one here.
+ * Legs on control accounts: append-only and spread over the partitions of a month by the last digit of their ids, so no
+ * posting meets another one here.
  */
 export const contras = {
   et: "CONTRA",
-  /** The partitions of a control account in one currency and one month: `2026-11`. */
+  /** One partition of a control account in one currency and one month: `2026-11`. */
+  partition: (tenant: string, control: string, currency: string, month: string, shard: string) =>
+    `${tenant}|CTL|${control}:${currency}|${month.replace("-", "")}|${shard}`,
+  /** All of them. */
   partitions: (tenant: string, control: Contra["control_account"], currency: string, month: string) =>
-    [...crockford].map((shard) => contraPartition(tenant, control, currency, month, shard)),
+    [...crockford.slice(0, controlShards())].map((shard) => contras.partition(tenant, control, currency, month, shard)),
   keyOf: (item: Contra): Key => {
     const { tenant_id, control_account, currency, id } = item;
     const month = item.created_at.slice(0, 7);
-    return { pk: contraPartition(tenant_id, control_account, currency, month, id.slice(-1)), sk: ulidOf(id) };
+    const shard = crockford.charAt(crockford.indexOf(id.slice(-1)) % controlShards());
+    return { pk: contras.partition(tenant_id, control_account, currency, month, shard), sk: ulidOf(id) };
   },
 } satisfies Entity<Contra> & Record<string, unknown>;
 
-function contraPartition(tenant: string, control: string, currency: string, month: string, shard: string): string {
-  return `${tenant}|CTL|${control}:${currency}|${month.replace("-", "")}|${shard}`;
+function controlShards(): number {
+  return limits.books.control_shards[env.stage];
 }
