@@ -35,10 +35,14 @@ export interface ConnectionLimits {
 /** The service takes ten messages in a second of its clock, which may overlap two seconds of this one. */
 const sentPerSecond = 5;
 
+/** What the service could not do at that moment. The message is sent again; to subscribe twice is to subscribe once. */
+const temporary: ReadonlySet<string> = new Set(["service_unavailable", "internal_error", "rate_limit_exceeded"]);
+const againAfterMs = 1000;
+
 /** One socket of the stream: it sends at the pace that the service allows and notices when the other side is gone. */
 export class Connection {
   /** Subscriptions sent over this connection. */
-  readonly sent = new Set<string>();
+  readonly sent = new Map<string, Subscription>();
   /** Set when the service has announced the end of the connection. */
   ending = false;
   /** Whether messages can be sent. */
@@ -75,7 +79,7 @@ export class Connection {
 
   /** Sends a subscription. */
   subscribe(subscription: Subscription): void {
-    this.sent.add(subscription.id);
+    this.sent.set(subscription.id, subscription);
     for (const { name } of subscription.channels) this.syncing.add(`${subscription.id} ${name}`);
     this.send({ type: "subscribe", ...subscription });
   }
@@ -130,7 +134,15 @@ export class Connection {
   }
 
   private refuse(error: ErrorMessage): void {
-    if (error.id !== undefined) this.forget(error.id);
+    const { id = "", code } = error;
+    const subscription = this.sent.get(id);
+    if (subscription !== undefined && temporary.has(code)) {
+      setTimeout(() => {
+        if (!this.over && this.sent.get(id) === subscription) this.send({ type: "subscribe", ...subscription });
+      }, againAfterMs);
+      return;
+    }
+    this.forget(id);
     this.events.refused(error);
   }
 

@@ -51,6 +51,7 @@ async function change(
     if (!decision.ok) return decision;
     const { subscriptions } = decision;
     const { revision } = current;
+    if (subscriptions === current.subscriptions) return decision;
     const changed = await changeAndRead<StreamConnection>(streamConnections.keyOf(current), {
       set: { subscriptions, revision: revision + 1 },
       when: isStill({ revision }),

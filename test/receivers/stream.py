@@ -21,6 +21,7 @@ POSITION_FILE = os.environ.get("POSITION_FILE", "position")
 FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 0.5, 30
 OPEN_SECONDS = 15
 QUIET_SECONDS = 330  # The service sends a heartbeat every five minutes.
+TEMPORARY = ("service_unavailable", "internal_error", "rate_limit_exceeded")  # Send the message again.
 MAX_BYTES = 1_048_576  # The service sends at most 32 KB at once.
 
 
@@ -141,11 +142,15 @@ class WebSocket:
 
 def receive_all(stream: WebSocket) -> None:
     channels = [{"name": "events", "after_sequence": str(position)}]
-    stream.send(json.dumps({"type": "subscribe", "id": "all", "channels": channels}).encode())
+    subscribe = json.dumps({"type": "subscribe", "id": "all", "channels": channels}).encode()
+    stream.send(subscribe)
     while True:
         message = json.loads(stream.receive())
         if message["type"] == "error":
             print("error", message["code"], message["detail"], flush=True)
+        if message["type"] == "error" and message["code"] in TEMPORARY:
+            time.sleep(1)
+            stream.send(subscribe)
         if message["type"] == "closing" and message["code"] == "access_ended":
             raise Refused(message["detail"])
         for each in message.get("messages", []):

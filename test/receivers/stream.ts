@@ -16,6 +16,9 @@ const openMs = 15_000;
 /** The service sends a heartbeat every five minutes. */
 const quietMs = 330_000;
 
+/** What the service could not do at that moment. To subscribe twice is to subscribe once. */
+const temporary = new Set(["service_unavailable", "internal_error", "rate_limit_exceeded"]);
+
 interface Message {
   readonly type: string;
   readonly code?: string;
@@ -75,16 +78,16 @@ function receive(url: string): Promise<{ readonly received: boolean; readonly cl
       resolve({ received, ...(closing && { closing }) });
     };
     let timer = setTimeout(end, openMs);
-    socket.onopen = () => {
-      const channels = [{ name: "events", after_sequence: String(position) }];
-      socket.send(JSON.stringify({ type: "subscribe", id: "all", channels }));
-    };
+    const channels = [{ name: "events", after_sequence: String(position) }];
+    const subscribe = () => socket.send(JSON.stringify({ type: "subscribe", id: "all", channels }));
+    socket.onopen = subscribe;
     socket.onmessage = ({ data }) => {
       clearTimeout(timer);
       timer = setTimeout(end, quietMs);
       received = true;
       const message = JSON.parse(String(data)) as Message;
       if (message.type === "error") console.log(`error ${message.code} ${message.detail}`);
+      if (temporary.has(message.code ?? "")) setTimeout(subscribe, 1000);
       if (message.type === "closing") closing = message;
       for (const each of message.messages ?? []) if (each.type === "event") handle(each);
     };

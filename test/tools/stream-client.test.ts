@@ -203,6 +203,20 @@ describe("the client of the stream", () => {
     expect(client.position("all")).toBeUndefined();
   });
 
+  it("subscribes again after a fault of the moment, which it does not report", async () => {
+    const seen = new Seen();
+    service.faults.push("service_unavailable", "rate_limit_exceeded", "internal_error");
+    open(seen.handlers, { subscriptions: [all] });
+    await isLive(seen);
+    service.publish(["a"]);
+    await eventually(() => seen.of("all")[0]);
+    expect({ errors: seen.errors, handshakes: service.handshakes, asked: service.received.length }).toEqual({
+      errors: [],
+      handshakes: 1,
+      asked: 4,
+    });
+  });
+
   it("sends at most five messages in a second, so that no second of the service has more than ten", async () => {
     const seen = new Seen();
     const subscriptions = Array.from({ length: 8 }, (_, index) => ({ ...all, id: `s${index}` }));

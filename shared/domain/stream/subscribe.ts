@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { limits } from "../../limits.ts";
 import type { StreamChannel, SubscribeBody } from "../../schema/stream/client-messages.ts";
 import { type FieldError, type Refusal, refuse, refuseFields } from "../decision.ts";
@@ -17,14 +18,22 @@ export type SubscriptionDecision =
   | { readonly ok: true; readonly subscriptions: readonly StreamSubscription[] }
   | { readonly ok: false; readonly refusal: Refusal };
 
+/** Whether a connection has this very subscription: its message came twice, as after an answer that was lost. */
+function isRepeated({ subscriptions }: Pick<StreamConnection, "subscriptions">, { id, channels }: SubscribeBody) {
+  return subscriptions.some((each) => each.id === id && isDeepStrictEqual(each.channels, channels));
+}
+
 /**
  * Whether a connection may hold one more subscription, as far as the message and the connection alone tell.
  * @returns why it is refused; undefined when it may
  */
 export function refuseSubscription(
-  { scopes, subscriptions }: Pick<StreamConnection, "scopes" | "subscriptions">,
-  { id, channels }: SubscribeBody,
+  connection: Pick<StreamConnection, "scopes" | "subscriptions">,
+  message: SubscribeBody,
 ): Refusal | undefined {
+  if (isRepeated(connection, message)) return undefined;
+  const { scopes, subscriptions } = connection;
+  const { id, channels } = message;
   const lacking = channels.flatMap(({ name }, at) => {
     const scope = channelScopes[name];
     const detail = `requires the scope ${scope}`;
@@ -45,7 +54,7 @@ export function refuseSubscription(
 
 /**
  * Decides on a subscription. It starts after the number that the client names, which must be one that an event has, or
- * with the events after the last one.
+ * with the events after the last one. One that the connection has already stays as it is.
  */
 export function decideSubscription(
   connection: Pick<StreamConnection, "scopes" | "subscriptions" | "revision">,
@@ -54,6 +63,7 @@ export function decideSubscription(
 ): SubscriptionDecision {
   const refusal = refuseSubscription(connection, message);
   if (refusal !== undefined) return { ok: false, refusal };
+  if (isRepeated(connection, message)) return { ok: true, subscriptions: connection.subscriptions };
   const ahead = message.channels.flatMap((channel, at) =>
     channel.name === "events" && Number(channel.after_sequence ?? 0) > head_sequence
       ? [{ pointer: `#/channels/${at}/after_sequence`, code: "too_big", detail: `must be at most ${head_sequence}` }]

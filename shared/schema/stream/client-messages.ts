@@ -89,7 +89,10 @@ const MessageId = identifier(bounds.max_id_characters);
 /** Starts to receive what channels send. */
 export const SubscribeMessage = z.strictObject({
   type: described(z.literal("subscribe"), "Message type."),
-  id: described(MessageId, "Your name for the subscription, 1 to 64 characters, unique in the connection."),
+  id: described(
+    MessageId,
+    "Your name for the subscription, unique in the connection. The same subscription again changes nothing.",
+  ),
   channels: described(
     z.array(Channel).check(z.minLength(1), z.maxLength(bounds.channels_per_connection)),
     "Channels, one of each name at most; at most 20 in all subscriptions of a connection.",

@@ -191,6 +191,7 @@ describe("subscriptions of a connection together", () => {
       );
     expect(await codes(subscribe("1", accountsOf(0, 150), quotesOf(0, 100)))).toEqual(["subscribed"]);
     expect(await codes(subscribe("1", events))).toEqual([["in_use"]]);
+    expect(await codes(subscribe("1", accountsOf(0, 150), quotesOf(0, 100)))).toEqual(["subscribed"]);
     expect(await codes(subscribe("2", accountsOf(150, 201)))).toEqual([["too_many_accounts"]]);
     expect(await codes(subscribe("2", quotesOf(100, 101)))).toEqual([["too_many_symbols"]]);
     expect(await codes(subscribe("2", accountsOf(100, 200), quotesOf(0, 100)))).toEqual(["subscribed"]);

@@ -44,6 +44,19 @@ describe("a subscription", () => {
     expect(refused).toMatchObject({ ok: false, refusal: { code: "insufficient_scope" } });
   });
 
+  it("that comes twice is held once, as it was, also where the connection is full", () => {
+    const channels = Array.from({ length: limits.stream.channels_per_connection }, () => channel.margin);
+    const full = connection(held("1", ...channels));
+    const again = decideSubscription(full, { type: "subscribe", id: "1", channels: structuredClone(channels) }, none);
+    expect(again).toEqual({ ok: true, subscriptions: full.subscriptions });
+    const other = decideSubscription(
+      connection(held("1", channel.events)),
+      { type: "subscribe", id: "1", channels: [{ name: "events", after_sequence: "39" }] },
+      none,
+    );
+    expect(codesOf(other)).toEqual(["#/id in_use"]);
+  });
+
   it("names every fault at once", () => {
     const full = held("1", ...Array.from({ length: limits.stream.channels_per_connection }, () => channel.margin));
     const channels = [channel.events, channel.events];

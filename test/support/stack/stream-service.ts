@@ -33,6 +33,8 @@ export class StreamService {
   readonly received: string[] = [];
   /** How many frames the next connections get before they break; unlimited when it is empty. */
   readonly lives: number[] = [];
+  /** Codes of the errors that the next subscriptions are answered with. */
+  readonly faults: string[] = [];
   handshakes = 0;
   /** Set to answer no ping. */
   silent = false;
@@ -137,6 +139,11 @@ export class StreamService {
     if (message.type === "ping" && !this.silent) this.send(reader, { type: "pong" });
     if (message.type === "unsubscribe") reader.cursors.delete(id);
     if (message.type !== "subscribe") return;
+    const fault = this.faults.shift();
+    if (fault !== undefined) {
+      this.send(reader, { type: "error", id, code: fault, detail: "The message could not be answered." });
+      return;
+    }
     const events = message.channels.find(({ name }: { name: string }) => name === "events");
     if (events === undefined) {
       this.send(reader, { type: "error", id, code: "insufficient_scope", detail: "A scope is missing." });
