@@ -178,7 +178,7 @@ function concurrencyOf(config: StageConfig, { concurrency = {}, stream_shards }:
       streamShards: stream_shards ?? publishing.streamShards,
     },
     evaluations: { concurrency: concurrency.evaluations ?? evaluations.concurrency },
-    streaming: { concurrency: concurrency.stream ?? streaming.concurrency },
+    streaming: { ...streaming, concurrency: concurrency.stream ?? streaming.concurrency },
   };
 }
 

@@ -71,8 +71,12 @@ export interface StageConfig {
   };
   /** Invocations of the evaluator at the same time, each with up to ten accounts. */
   readonly evaluations: { readonly concurrency: number };
-  /** Invocations of the stream's worker at the same time, each with the sets of up to ten messages. */
-  readonly streaming: { readonly concurrency: number };
+  /**
+   * Invocations of the stream's worker at the same time, each with the sets of up to ten messages. A set that is looked
+   * at all the time keeps one for seconds: with more of them than this, sets take turns. `postsPerSecond`: what all of
+   * them post, of the 10,000 requests that API Gateway serves an account in a second.
+   */
+  readonly streaming: { readonly concurrency: number; readonly postsPerSecond: number };
   readonly alarms: {
     /** 99th percentile of the gateway's latency. */
     readonly latencyP99Ms: number;
@@ -141,7 +145,7 @@ const configs: Record<Stage, StageConfig> = {
     deliveries: { firstConcurrency: 6, unprovenConcurrency: 2, retryConcurrency: 2 },
     publishing: { concurrency: 4, fanOutConcurrency: 2, streamShards: 16, refusalConcurrency: 2 },
     evaluations: { concurrency: 4 },
-    streaming: { concurrency: 2 },
+    streaming: { concurrency: 4, postsPerSecond: 1500 },
     alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
     alarmEmails: [],
     monthlyBudgetUsd: 100,
@@ -166,7 +170,7 @@ const configs: Record<Stage, StageConfig> = {
     deliveries: { firstConcurrency: 35, unprovenConcurrency: 5, retryConcurrency: 10 },
     publishing: { concurrency: 20, fanOutConcurrency: 10, streamShards: 16, refusalConcurrency: 2 },
     evaluations: { concurrency: 20 },
-    streaming: { concurrency: 10 },
+    streaming: { concurrency: 20, postsPerSecond: 6000 },
     alarms: { latencyP99Ms: 1000, iteratorAgeMs: 60_000 },
     alarmEmails: [],
     monthlyBudgetUsd: 1000,

@@ -20,8 +20,8 @@ export interface BackgroundContext {
   readonly streamShards: number;
   /** Invocations of the deliverer at the same time for proven endpoints, see `StageConfig`. */
   readonly deliverers: number;
-  /** Invocations of the stream's worker at the same time, which share the posts of the stage, see `StageConfig`. */
-  readonly streamers: number;
+  /** What one invocation of the stream's worker may post in a second: all of them share the posts of the stage. */
+  readonly postsPerSecond: number;
 }
 
 /**

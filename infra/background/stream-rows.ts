@@ -1,4 +1,3 @@
-import { limits } from "../../shared/limits.ts";
 import { quoteStatements, streamStatements, tableStatements } from "../constructs/grants.ts";
 import { publicKeyKeys, subscribedKeys, tenantKeys, withinTenants } from "../constructs/key-patterns.ts";
 import { type BackgroundRow, everyMinute } from "./row.ts";
@@ -67,8 +66,8 @@ export const streamRows: readonly BackgroundRow[] = [
     timeoutSeconds: 10,
     posts: true,
     sendsEvents: ["stream"],
-    environment: ({ streamers }) => ({
-      POSTS_PER_SECOND: String(Math.floor(limits.stream.posts_per_second / streamers)),
+    environment: ({ postsPerSecond }) => ({
+      POSTS_PER_SECOND: String(postsPerSecond),
     }),
     statements: ({ table, volatile }) => [
       ...tableStatements(["read", "query", "query:state"], { tableArn: table, keys: tenantKeys }),

@@ -147,8 +147,8 @@ export class BackgroundFunctions {
     const deliverers = deliveries.firstConcurrency;
     const arns = { table: main.tableArn, volatile: volatile.tableArn, keys: keys.tableArn };
     const requestLog = { name: requestLogs.logGroupName, arn: requestLogs.logGroupArn };
-    const streamers = streaming.concurrency;
-    return { stage, ...arns, auditBucket, requestLog, usagePlanId, streamShards, deliverers, streamers };
+    const postsPerSecond = Math.floor(streaming.postsPerSecond / streaming.concurrency);
+    return { stage, ...arns, auditBucket, requestLog, usagePlanId, streamShards, deliverers, postsPerSecond };
   }
 
   private triggerStatements({ trigger }: BackgroundRow) {

@@ -8,6 +8,17 @@ import { SetRun } from "./set-run.ts";
 interface Received {
   readonly messageId: string;
   readonly body: string;
+  /** `SentTimestamp`: epoch milliseconds. */
+  readonly attributes?: { readonly SentTimestamp: string };
+}
+
+/** A set, and what woke it. */
+interface Woken {
+  readonly wake: StreamWake;
+  readonly causes: Set<StreamCause>;
+  readonly ids: string[];
+  /** When the newest message was sent, in epoch milliseconds. */
+  sent_ms: number;
 }
 
 /**
@@ -21,25 +32,23 @@ export async function deliverStream(
 ): Promise<ReadonlySet<string>> {
   const until_ms = nowMs() + remainingMs;
   const failed = new Set<string>();
-  const sets = new Map<
-    string,
-    { readonly wake: StreamWake; readonly causes: Set<StreamCause>; readonly ids: string[] }
-  >();
-  for (const { messageId, body } of records) {
+  const sets = new Map<string, Woken>();
+  for (const { messageId, body, attributes } of records) {
     const wake = streamWakeOf(body);
     if (wake === undefined) {
       log.error("A message of the stream was not recognised.", { message_id: messageId });
       continue;
     }
     const name = `${wake.tenant_id}#${wake.set}`;
-    const known = sets.get(name) ?? { wake, causes: new Set(), ids: [] };
+    const known = sets.get(name) ?? { wake, causes: new Set(), ids: [], sent_ms: 0 };
     known.causes.add(wake.cause);
     known.ids.push(messageId);
+    known.sent_ms = Math.max(known.sent_ms, Number(attributes?.SentTimestamp ?? Number.POSITIVE_INFINITY));
     sets.set(name, known);
   }
-  const runs = [...sets.values()].map(async ({ wake: { tenant_id, set }, causes, ids }) => {
+  const runs = [...sets.values()].map(async ({ wake: { tenant_id, set }, causes, ids, sent_ms }) => {
     try {
-      const ended = await new SetRun({ tenant_id, set, causes, orders, until_ms }).serve();
+      const ended = await new SetRun({ tenant_id, set, causes, sent_ms, orders, until_ms }).serve();
       if (ended === "hand_over") await sendStreamWakes([{ tenant_id, set, cause: "handover" }]);
     } catch (error) {
       log.error("A set of connections is served again.", { tenant_id, set, error: (error as Error).name });

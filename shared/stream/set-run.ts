@@ -24,6 +24,8 @@ export interface SetWork {
   readonly tenant_id: string;
   readonly set: number;
   readonly causes: ReadonlySet<StreamCause>;
+  /** When the last of its messages was sent, in epoch milliseconds. */
+  readonly sent_ms: number;
   readonly orders: StateOrders;
   /** Epoch milliseconds: the run has ended or handed over by then. */
   readonly until_ms: number;
@@ -56,6 +58,8 @@ export class SetRun {
   /** Whether it is known at which quotes the run before has valued accounts. */
   private areValued = false;
   private isOvertaken = false;
+  /** Whether the last look read the quotes. */
+  private readsPrices = false;
   /** Connections that this run has ended, which the set may still list. */
   private readonly dropped = new Set<string>();
   private readonly underWay = new Set<Promise<void>>();
@@ -79,7 +83,7 @@ export class SetRun {
         const step = await this.pass(counter, this.run, began);
         if (step.next !== "look") {
           await this.untilQuiet();
-          await this.save();
+          await this.save(step.next === "end" ? began : undefined);
           return step.next === "end" ? "done" : "hand_over";
         }
         if (step.hot_until_ms !== undefined) await this.sayHot(step.hot_until_ms);
@@ -92,7 +96,10 @@ export class SetRun {
     }
   }
 
-  /** Reads the set, the counter and, where the set has changed, its connections; undefined when it has none. */
+  /**
+   * Reads the set, the counter and, where the set has changed, its connections; undefined when it has none, and when
+   * the run before has seen what the messages are for.
+   */
   private async look(): Promise<EventCounter | undefined> {
     const { tenant_id: tenant, set: number } = this.work;
     this.reader.begin();
@@ -100,6 +107,7 @@ export class SetRun {
     const { counter, items } = await eventCounterWith(tenant, keys.slice(0, this.run === undefined ? 2 : 1));
     const [set, flag] = items as [StreamSet | undefined, StreamFlag | undefined];
     if (set === undefined || Object.keys(set.members).length === 0) return undefined;
+    if (this.run === undefined && isSeen(set, this.work)) return undefined;
     if (this.run === undefined) await this.begin(set, flag);
     const isFirst = this.known === undefined;
     if (this.known !== set.revision) await this.readConnections(set);
@@ -145,7 +153,7 @@ export class SetRun {
     if (this.run !== undefined && Number.isFinite(firstJoined)) {
       // A publisher that read the flag before the set was in it sends no message for it, nor does a margin watch that
       // remembers that the set follows no prices.
-      const isNew = this.work.causes.has("subscribed") && present.some(({ subscriptions }) => areMoved(subscriptions));
+      const isNew = set.revision !== set.seen?.revision && present.some(({ subscriptions }) => areMoved(subscriptions));
       const watched = isNew ? nowMs() + 2 * limits.stream.flag_remembered_ms : 0;
       const settles_ms = Math.max(this.run.settles_ms, firstJoined + limits.stream.flag_settled_ms, watched);
       this.run = { ...this.run, settles_ms };
@@ -167,7 +175,8 @@ export class SetRun {
 
   /** Serves the members that are free, and decides what comes next. */
   private async pass(counter: EventCounter, run: Run, began_ms: number): Promise<Step> {
-    const quotes = this.followsPrices || run.hot_until_ms > 0 ? await this.readQuotes() : undefined;
+    this.readsPrices = this.followsPrices || run.hot_until_ms > 0;
+    const quotes = this.readsPrices ? await this.readQuotes() : undefined;
     if (quotes !== undefined) this.accountsMoved ||= this.reader.haveMoved(quotes);
     const accountsDue = this.accountsMoved && began_ms >= this.accountsAt + limits.stream.account_ms;
     if (accountsDue) [this.accountsMoved, this.accountsAt] = [false, began_ms];
@@ -277,7 +286,8 @@ export class SetRun {
     if (this.underWay.size > 0) await Promise.race([Promise.all([...this.underWay]), pause(left)]);
   }
 
-  private async save(): Promise<void> {
+  /** Notes what was taken and, where the run ends by itself, when its last look began. */
+  private async save(ended_look_ms?: number): Promise<void> {
     const { tenant_id, set } = this.work;
     this.savedAt = nowMs();
     const cursor_version = (this.version ?? 0) + 1;
@@ -286,8 +296,10 @@ export class SetRun {
         ? { attribute: "cursor_version", is: "absent" }
         : { attribute: "cursor_version", is: "equal", value: this.version };
     const { quick_runs } = this.run ?? { quick_runs: 0 };
+    const seen = ended_look_ms && { at_ms: ended_look_ms, revision: this.known, prices: this.readsPrices };
     const saved = await changeAndRead<StreamSet>(streamSets.key(tenant_id, set), {
-      set: { ...this.progress(), quick_runs, cursor_version, last_run_at_ms: nowMs() },
+      set: { ...this.progress(), quick_runs, cursor_version, last_run_at_ms: nowMs(), ...(seen && { seen }) },
+      remove: seen ? [] : ["seen"],
       when: [isStored, isMine],
     });
     if (saved.ok) this.version = cursor_version;
@@ -311,6 +323,16 @@ export class SetRun {
       accounts_at_ms: this.accountsAt,
     };
   }
+}
+
+/**
+ * Whether the last look of the run before began after the messages were sent, and so has seen what they are for. A
+ * sweep and a run that handed over want a look in any case, and prices one that read the quotes.
+ */
+function isSeen({ revision, seen }: StreamSet, { causes, sent_ms }: SetWork): boolean {
+  if (seen === undefined || seen.revision !== revision || causes.has("sweep") || causes.has("handover")) return false;
+  if (causes.has("prices") && !seen.prices) return false;
+  return sent_ms + limits.stream.clocks_differ_ms < seen.at_ms;
 }
 
 /** Whether prices alone change what these subscriptions send. */

@@ -52,6 +52,8 @@ export interface StreamSet {
   readonly last_run_at_ms?: number;
   /** How many runs in a row began right after the one before. */
   readonly quick_runs?: number;
+  /** What the last run had seen of the set when it ended; absent while one runs or has not ended by itself. */
+  readonly seen?: SeenSet;
   /** Versions of the quotes that all subscribers of their symbols have, by symbol. */
   readonly quotes?: Readonly<Record<string, number>>;
   /** Versions of the quotes that all accounts which connections follow were valued at, by symbol. */
@@ -61,6 +63,16 @@ export interface StreamSet {
   readonly accounts_at_ms?: number;
   /** Since when a connection takes nothing, in epoch milliseconds, by its id. */
   readonly stalled?: Readonly<Record<string, number>>;
+}
+
+/** What a run of the worker has seen, and sent, when it ended. */
+export interface SeenSet {
+  /** When its last look began, in epoch milliseconds. */
+  readonly at_ms: number;
+  /** Revision of the set. */
+  readonly revision: number;
+  /** Whether that look read the quotes. */
+  readonly prices: boolean;
 }
 
 /** What the publisher and the margin watch know of one set. */

@@ -80,12 +80,13 @@ class Measurement {
     const source_id = await this.source(first);
     const readers = await all(connections, async (at) => this.opened(apps[at % others] ?? first));
     await all(readers.length, async (at) => readers[at]?.subscribe(tenSubscriptions(account_id, source_id)));
-    log(`${connections} connections, each with ten subscriptions`);
+    const repeated = readers.reduce((sum, reader) => sum + reader.repeated.length, 0);
+    log(`${connections} connections, each with ten subscriptions; ${repeated} messages were sent again`);
     const writing = { apps: apps.slice(others), client_id };
     await this.load(readers, writing, 5);
     const crowd = await this.load(readers, writing, this.options.seconds);
     log(`${rate} events a second: ${say(crowd)}`);
-    const slow = await this.opened(apps[others - 1] ?? first, true);
+    const slow = await this.opened(await newApplication(this.cloud, { tenant_id }), true);
     slow.stall();
     const stalled = await this.load(readers, writing, this.options.seconds);
     log(`with a reader that takes nothing: ${say(stalled)}`);

@@ -9,6 +9,9 @@ interface ServerMessage {
   readonly sequence?: string;
   readonly event?: { readonly created_at: string };
   readonly messages?: readonly ServerMessage[];
+  readonly id?: string;
+  readonly code?: string;
+  readonly detail?: string;
 }
 
 /** A connection that notes the events of its first subscription: their numbers, and how long each was under way. */
@@ -19,7 +22,12 @@ export class Reader {
   latencies: number[] = [];
   /** Subscriptions whose channels are all at their newest state. */
   readonly synced = new Set<string>();
+  /** Subscriptions that the service asked to send again, with a code each. */
+  readonly repeated: string[] = [];
   private readonly socket: WebSocket;
+  private channels: Readonly<Record<string, object>> = {};
+  /** What the service said of the end of the connection. */
+  private closing = "without a reason";
   private changed: () => void = () => undefined;
 
   private constructor(socket: WebSocket) {
@@ -41,19 +49,23 @@ export class Reader {
 
   /** Subscribes to a channel each, and waits until each has sent what there was before. */
   async subscribe(channels: Readonly<Record<string, object>>): Promise<void> {
-    for (const [at, [id, channel]] of Object.entries(channels).entries()) {
+    this.channels = channels;
+    for (const [at, id] of Object.keys(channels).entries()) {
       // Ten messages a second are a connection's limit.
       if (at > 0 && at % 9 === 0) await new Promise((next) => setTimeout(next, 1100));
-      this.socket.send(JSON.stringify({ type: "subscribe", id, channels: [channel] }));
+      this.send(id);
     }
     await this.until(() => Object.keys(channels).every((id) => this.synced.has(id)));
   }
 
   /** Waits until something holds, which is looked at after each message. */
   async until(holds: () => boolean, withinMs = 60_000): Promise<void> {
-    const late = setTimeout(() => this.socket.terminate(), withinMs);
+    const late = setTimeout(() => {
+      this.closing = `after ${withinMs} ms, with ${this.numbers.length} events and ${this.synced.size} subscriptions`;
+      this.socket.terminate();
+    }, withinMs);
     while (!holds()) {
-      if (this.socket.readyState !== WebSocket.OPEN) throw new Error("The connection has ended.");
+      if (this.socket.readyState !== WebSocket.OPEN) throw new Error(`The connection has ended ${this.closing}.`);
       await new Promise<void>((resolve) => {
         this.changed = resolve;
       });
@@ -70,12 +82,27 @@ export class Reader {
     this.socket.terminate();
   }
 
+  private send(id: string): void {
+    this.socket.send(JSON.stringify({ type: "subscribe", id, channels: [this.channels[id]] }));
+  }
+
+  /** A message that could not be answered, or was one too many in its second, is sent again after that second. */
+  private sendAgain(id: string, code: string): void {
+    this.repeated.push(code);
+    setTimeout(() => this.send(id), 1100);
+  }
+
   private receive(message: ServerMessage): void {
     for (const one of message.messages ?? [message]) this.note(one);
     this.changed();
   }
 
-  private note({ type, subscription, subscriptions, sequence, event }: ServerMessage): void {
+  private note({ type, id, subscription, subscriptions, sequence, event, code, detail }: ServerMessage): void {
+    if (type === "error" && id !== undefined) {
+      if (code === "service_unavailable" || code === "rate_limit_exceeded") this.sendAgain(id, code);
+      else this.closing = `with ${code} for ${id}: ${detail}`;
+    }
+    if (type === "closing") this.closing = `with ${code}`;
     if (type === "sync_end" && subscription !== undefined) this.synced.add(subscription);
     if (type !== "event" || !subscriptions?.includes("all") || event === undefined) return;
     const number = Number(sequence);

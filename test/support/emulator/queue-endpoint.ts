@@ -12,6 +12,8 @@ export interface SentMessage {
   readonly deduplication: string | undefined;
   /** The trace header of X-Ray that it was given. */
   readonly trace: string | undefined;
+  /** When it was sent, in epoch milliseconds; absent for one that a test makes up. */
+  readonly sent_ms?: number;
 }
 
 /** A SendMessageBatch on its way. */
@@ -120,7 +122,15 @@ function environmentOf(endpoint: string): Record<string, string> {
 function messageOf(queue: string, entry: Entry): SentMessage {
   const { MessageBody, MessageGroupId: group, DelaySeconds: delaySeconds, MessageDeduplicationId } = entry;
   const trace = entry.MessageSystemAttributes?.AWSTraceHeader?.StringValue;
-  return { queue, body: JSON.parse(MessageBody), group, delaySeconds, deduplication: MessageDeduplicationId, trace };
+  return {
+    queue,
+    body: JSON.parse(MessageBody),
+    group,
+    delaySeconds,
+    deduplication: MessageDeduplicationId,
+    trace,
+    sent_ms: Date.now(),
+  };
 }
 
 function successOf({ Id, MessageBody }: Entry) {

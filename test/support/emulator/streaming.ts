@@ -96,18 +96,22 @@ export function streaming({ queues }: Pick<TestApi, "queues">, gateway: SocketEn
     },
     /** Messages that wake the worker, taken out of their queue. */
     wakes: (): SentMessage[] => queues.takeFrom("stream.fifo"),
-    /** A message of a cause. */
-    wake: (cause: StreamCause, set = 0): SentMessage => ({
+    /** A message of a cause, sent at this time or now. */
+    wake: (cause: StreamCause, set = 0, sent_ms = Date.now()): SentMessage => ({
       queue: "stream.fifo",
       body: { tenant_id: tenant, set, cause },
-      ...{ group: `${tenant}#${set}`, delaySeconds: undefined, deduplication: undefined, trace: undefined },
+      ...{ group: `${tenant}#${set}`, delaySeconds: undefined, deduplication: undefined, trace: undefined, sent_ms },
     }),
     /** Hands messages to the worker, ten at a time; returns those that come again. */
     run: async (messages: readonly SentMessage[], timeoutMs = 10_000): Promise<SentMessage[]> => {
       const again: SentMessage[] = [];
       for (let at = 0; at < messages.length; at += 10) {
         const some = messages.slice(at, at + 10);
-        const records = some.map(({ body }, place) => ({ messageId: String(place), body: JSON.stringify(body) }));
+        const records = some.map(({ body, sent_ms }, place) => ({
+          messageId: String(place),
+          body: JSON.stringify(body),
+          attributes: { SentTimestamp: String(sent_ms) },
+        }));
         const event = { Records: records } as unknown as SQSEvent;
         const { batchItemFailures: failed } = await deliver(event, lambdaContext(timeoutMs));
         again.push(...failed.flatMap(({ itemIdentifier }) => some[Number(itemIdentifier)] ?? []));
