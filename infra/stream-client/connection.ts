@@ -30,6 +30,8 @@ export interface ConnectionLimits {
   /** Longest quiet time: the service sends a heartbeat every five minutes. Then a ping has to be answered. */
   readonly quietMs: number;
   readonly pongMs: number;
+  /** Longest time of the answer to a subscription; then it is sent again. */
+  readonly answerMs: number;
 }
 
 /** The service takes ten messages in a second of its clock, which may overlap two seconds of this one. */
@@ -61,6 +63,8 @@ export class Connection {
   private over = false;
   private watch: ReturnType<typeof setTimeout> | undefined;
   private pacing: ReturnType<typeof setTimeout> | undefined;
+  /** By subscription: when it is sent again, unless it was answered. */
+  private readonly repetitions = new Map<string, ReturnType<typeof setTimeout>>();
 
   constructor(socket: Socket, events: ConnectionEvents, limits: ConnectionLimits) {
     this.socket = socket;
@@ -81,7 +85,7 @@ export class Connection {
   subscribe(subscription: Subscription): void {
     this.sent.set(subscription.id, subscription);
     for (const { name } of subscription.channels) this.syncing.add(`${subscription.id} ${name}`);
-    this.send({ type: "subscribe", ...subscription });
+    this.ask(subscription);
   }
 
   /** Ends a subscription. */
@@ -106,6 +110,7 @@ export class Connection {
     this.isLive = false;
     clearTimeout(this.watch);
     clearTimeout(this.pacing);
+    for (const repetition of this.repetitions.values()) clearTimeout(repetition);
     this.socket.close();
     this.events.lost(this);
   }
@@ -121,6 +126,7 @@ export class Connection {
     this.watch = setTimeout(() => this.check(), this.limits.quietMs);
     if (message.type === "hello") this.greeted = true;
     if (message.type === "batch") for (const member of message.messages) this.receiveMember(member);
+    if (message.type === "subscribed") this.answered(message.id);
     if (message.type === "error") this.refuse(message);
     if (message.type === "closing") this.events.closing(this, message);
     this.noteLive();
@@ -136,17 +142,35 @@ export class Connection {
   private refuse(error: ErrorMessage): void {
     const { id = "", code } = error;
     const subscription = this.sent.get(id);
+    this.answered(id);
     if (subscription !== undefined && temporary.has(code)) {
-      setTimeout(() => {
-        if (!this.over && this.sent.get(id) === subscription) this.send({ type: "subscribe", ...subscription });
-      }, againAfterMs);
+      this.repeatAfter(againAfterMs, subscription);
       return;
     }
     this.forget(id);
     this.events.refused(error);
   }
 
+  /** Sends a subscription, and again where no answer comes: the gateway does not say which message it has lost. */
+  private ask(subscription: Subscription): void {
+    this.send({ type: "subscribe", ...subscription });
+    this.repeatAfter(this.limits.answerMs, subscription);
+  }
+
+  private repeatAfter(ms: number, subscription: Subscription): void {
+    this.repetitions.set(
+      subscription.id,
+      setTimeout(() => this.ask(subscription), ms),
+    );
+  }
+
+  private answered(id = ""): void {
+    clearTimeout(this.repetitions.get(id));
+    this.repetitions.delete(id);
+  }
+
   private forget(id: string): void {
+    this.answered(id);
     for (const key of this.syncing) if (key.startsWith(`${id} `)) this.syncing.delete(key);
   }
 

@@ -57,7 +57,7 @@ export interface StreamOptions {
   readonly limits?: Partial<ConnectionLimits>;
 }
 
-const usual = { openMs: 15_000, quietMs: 330_000, pongMs: 10_000 } as const;
+const usual = { openMs: 15_000, quietMs: 330_000, pongMs: 10_000, answerMs: 15_000 } as const;
 
 /**
  * A connection to the stream that outlives its sockets: it connects again with growing delays, before the end of a

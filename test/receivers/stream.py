@@ -146,12 +146,14 @@ def receive_all(stream: WebSocket) -> None:
     stream.send(subscribe)
     while True:
         message = json.loads(stream.receive())
-        if message["type"] == "error":
+        # The gateway answers a message that it could not pass on by one without a type.
+        kind = message.get("type")
+        if kind == "error":
             print("error", message["code"], message["detail"], flush=True)
-        if message["type"] == "error" and message["code"] in TEMPORARY:
+        if kind is None or kind == "error" and message["code"] in TEMPORARY:
             time.sleep(1)
             stream.send(subscribe)
-        if message["type"] == "closing" and message["code"] == "access_ended":
+        if kind == "closing" and message["code"] == "access_ended":
             raise Refused(message["detail"])
         for each in message.get("messages", []):
             if each["type"] == "event":

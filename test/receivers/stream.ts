@@ -20,7 +20,7 @@ const quietMs = 330_000;
 const temporary = new Set(["service_unavailable", "internal_error", "rate_limit_exceeded"]);
 
 interface Message {
-  readonly type: string;
+  readonly type?: string;
   readonly code?: string;
   readonly detail?: string;
   readonly messages?: readonly Message[];
@@ -87,7 +87,9 @@ function receive(url: string): Promise<{ readonly received: boolean; readonly cl
       received = true;
       const message = JSON.parse(String(data)) as Message;
       if (message.type === "error") console.log(`error ${message.code} ${message.detail}`);
-      if (temporary.has(message.code ?? "")) setTimeout(subscribe, 1000);
+      // The gateway answers a message that it could not pass on by one without a type.
+      const isLost = message.type === undefined || temporary.has(message.code ?? "");
+      if (isLost) setTimeout(subscribe, 1000);
       if (message.type === "closing") closing = message;
       for (const each of message.messages ?? []) if (each.type === "event") handle(each);
     };

@@ -217,6 +217,18 @@ describe("the client of the stream", () => {
     });
   });
 
+  it("subscribes again where no answer comes", async () => {
+    const seen = new Seen();
+    service.faults.push("", "");
+    open(seen.handlers, { subscriptions: [all], limits: { answerMs: 30 } });
+    await isLive(seen);
+    expect({ errors: seen.errors, handshakes: service.handshakes, asked: service.received.length }).toEqual({
+      errors: [],
+      handshakes: 1,
+      asked: 3,
+    });
+  });
+
   it("sends at most five messages in a second, so that no second of the service has more than ten", async () => {
     const seen = new Seen();
     const subscriptions = Array.from({ length: 8 }, (_, index) => ({ ...all, id: `s${index}` }));

@@ -31,7 +31,9 @@ ${stream.connections_per_holder} connections of the application or operator).
 A connection has at most ${stream.channels_per_connection} channels in its subscriptions,
 ${stream.symbols_per_connection} symbols and ${stream.accounts_per_connection} accounts. It takes
 ${stream.messages_per_second} messages per second of at most ${stream.max_message_bytes / 1024} KB. After
-\`subscribed\`, each channel sends a replay or a snapshot, then \`sync_end\`.
+\`subscribed\`, each channel sends a replay or a snapshot, then \`sync_end\`. Send a subscription again after
+\`service_unavailable\`, after a message without \`type\` (the gateway could not pass one on), or without an answer
+for 15 seconds: the same subscription twice changes nothing.
 
 | channel | scope |
 |---|---|

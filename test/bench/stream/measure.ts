@@ -80,8 +80,9 @@ class Measurement {
     const source_id = await this.source(first);
     const readers = await all(connections, async (at) => this.opened(apps[at % others] ?? first));
     await all(readers.length, async (at) => readers[at]?.subscribe(tenSubscriptions(account_id, source_id)));
-    const repeated = readers.reduce((sum, reader) => sum + reader.repeated.length, 0);
-    log(`${connections} connections, each with ten subscriptions; ${repeated} messages were sent again`);
+    const repeated = readers.flatMap((reader) => reader.repeated);
+    const counts = [...new Set(repeated)].map((code) => `${repeated.filter((each) => each === code).length} ${code}`);
+    log(`${connections} connections, each with ten subscriptions; sent again: ${counts.join(", ") || "none"}`);
     const writing = { apps: apps.slice(others), client_id };
     await this.load(readers, writing, 5);
     const crowd = await this.load(readers, writing, this.options.seconds);

@@ -25,6 +25,7 @@ export class Reader {
   /** Subscriptions that the service asked to send again, with a code each. */
   readonly repeated: string[] = [];
   private readonly socket: WebSocket;
+  private readonly unanswered = new Map<string, NodeJS.Timeout>();
   private channels: Readonly<Record<string, object>> = {};
   /** What the service said of the end of the connection. */
   private closing = "without a reason";
@@ -33,7 +34,10 @@ export class Reader {
   private constructor(socket: WebSocket) {
     this.socket = socket;
     socket.on("message", (data) => this.receive(JSON.parse(String(data))));
-    socket.on("close", () => this.changed());
+    socket.on("close", () => {
+      for (const id of [...this.unanswered.keys()]) this.answered(id);
+      this.changed();
+    });
   }
 
   /** Opens a connection with an access token. */
@@ -84,12 +88,23 @@ export class Reader {
 
   private send(id: string): void {
     this.socket.send(JSON.stringify({ type: "subscribe", id, channels: [this.channels[id]] }));
+    // The gateway does not say which message it has lost.
+    const again = setTimeout(() => this.sendAgain(id, "no_answer", 0), 15_000);
+    this.unanswered.set(id, again);
+  }
+
+  private answered(id: string): void {
+    clearTimeout(this.unanswered.get(id));
+    this.unanswered.delete(id);
   }
 
   /** A message that could not be answered, or was one too many in its second, is sent again after that second. */
-  private sendAgain(id: string, code: string): void {
+  private sendAgain(id: string, code: string, afterMs = 1100): void {
     this.repeated.push(code);
-    setTimeout(() => this.send(id), 1100);
+    this.unanswered.set(
+      id,
+      setTimeout(() => this.send(id), afterMs),
+    );
   }
 
   private receive(message: ServerMessage): void {
@@ -98,6 +113,7 @@ export class Reader {
   }
 
   private note({ type, id, subscription, subscriptions, sequence, event, code, detail }: ServerMessage): void {
+    if (id !== undefined) this.answered(id);
     if (type === "error" && id !== undefined) {
       if (code === "service_unavailable" || code === "rate_limit_exceeded") this.sendAgain(id, code);
       else this.closing = `with ${code} for ${id}: ${detail}`;

@@ -33,7 +33,7 @@ export class StreamService {
   readonly received: string[] = [];
   /** How many frames the next connections get before they break; unlimited when it is empty. */
   readonly lives: number[] = [];
-  /** Codes of the errors that the next subscriptions are answered with. */
+  /** Codes of the errors that the next subscriptions are answered with; an empty one for no answer. */
   readonly faults: string[] = [];
   handshakes = 0;
   /** Set to answer no ping. */
@@ -141,7 +141,7 @@ export class StreamService {
     if (message.type !== "subscribe") return;
     const fault = this.faults.shift();
     if (fault !== undefined) {
-      this.send(reader, { type: "error", id, code: fault, detail: "The message could not be answered." });
+      if (fault !== "") this.send(reader, { type: "error", id, code: fault, detail: "Not answered." });
       return;
     }
     const events = message.channels.find(({ name }: { name: string }) => name === "events");
