@@ -200,6 +200,11 @@ export const limits = {
     hour_ms: 3_600_000,
     /** An hour is read for the last time so long after its end: Lambda sends a line within seconds. */
     settled_after_ms: 3_600_000,
+    /**
+     * A connection whose end was noted and not logged is found within this time: a sign of life is sent to it every
+     * five minutes, by the sweep of a minute.
+     */
+    repaired_within_ms: 600_000,
     /** Thirteen months: a month is compared with that of a year before. */
     kept_seconds: 400 * 24 * 3600,
     /** Items of callers that are written at the same time. */
@@ -826,6 +831,8 @@ export const limits = {
     max_message_bytes: 32 * 1024,
     /** Largest batch, in bytes: one message of API Gateway's price. */
     batch_bytes: 32 * 1024,
+    /** API Gateway charges a message for each of these that it begins (AWS: API Gateway pricing). */
+    metered_bytes: 32 * 1024,
     /** A connection receives one batch of live messages in this time. */
     batch_ms: 200,
     /** An account that prices move is sent once in this time. */

@@ -4,7 +4,7 @@ import type { SweepResult } from "../../shared/table/due.ts";
 import { collectUsage } from "../../shared/usage/collect.ts";
 
 /**
- * Runs on a schedule: counts the requests and the events since the run before.
+ * Runs on a schedule: counts the requests, the stream and the events since the run before.
  * @throws Error when requests could not be counted, or the events of a brokerage, after everything else was
  */
 export async function handler(_event: unknown, context: Context): Promise<SweepResult> {

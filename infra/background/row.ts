@@ -109,6 +109,8 @@ export interface BackgroundRow {
   readonly sendsEvents?: readonly EventQueue[];
   /** Whether it sends to connections of the stream and closes them; the address for that is in its environment. */
   readonly posts?: true;
+  /** Whether it says in its log what callers used: it writes to the one that usage is counted from. */
+  readonly logsUsage?: true;
   /** Whether it keeps the users of the operators' pool. No function behind a route does. */
   readonly poolUsers?: true;
   /** Whether it destroys the keys of persons. No function behind a route does. */

@@ -313,7 +313,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
   {
     id: "collect-usage",
     file: "usage/collect",
-    description: "Counts the requests of callers from their log, and their events",
+    description: "Counts the requests and the stream of callers from their log, and their events",
     trigger: { schedule: { expression: "rate(1 hour)", input: { action: "collect" } } },
     timeoutSeconds: 900,
     environment: ({ requestLog }) => ({ REQUEST_LOG_GROUP: requestLog.name }),

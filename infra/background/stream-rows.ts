@@ -3,7 +3,7 @@ import { publicKeyKeys, subscribedKeys, tenantKeys, withinTenants } from "../con
 import { type BackgroundRow, everyMinute } from "./row.ts";
 
 /** What ends a connection. */
-const leaving = ["read", "update", "delete"] as const;
+const leaving = ["update", "delete"] as const;
 
 /** The functions of the stream that every stage has. */
 export const streamRows: readonly BackgroundRow[] = [
@@ -30,7 +30,7 @@ export const streamRows: readonly BackgroundRow[] = [
     trigger: { socket: "connect" },
     timeoutSeconds: 10,
     sendsEvents: ["stream"],
-    statements: ({ volatile }) => streamStatements([...leaving, "put", "put:list"], volatile),
+    statements: ({ volatile }) => streamStatements(["read", ...leaving, "put", "put:list"], volatile),
   },
   {
     id: "stream-disconnect",
@@ -38,6 +38,7 @@ export const streamRows: readonly BackgroundRow[] = [
     description: "Ends connections of the stream",
     trigger: { socket: "disconnect" },
     timeoutSeconds: 10,
+    logsUsage: true,
     statements: ({ volatile }) => streamStatements(leaving, volatile),
   },
   /** Answers clients; of the main table it sees what a subscription names, to say what does not exist. */
@@ -47,6 +48,7 @@ export const streamRows: readonly BackgroundRow[] = [
     description: "Answers messages of clients of the stream",
     trigger: { socket: "message" },
     timeoutSeconds: 10,
+    logsUsage: true,
     posts: true,
     sendsEvents: ["stream"],
     statements: ({ table, volatile }) => [
@@ -64,6 +66,7 @@ export const streamRows: readonly BackgroundRow[] = [
     description: "Sends events and states to connections of the stream",
     trigger: { queue: "stream" },
     timeoutSeconds: 10,
+    logsUsage: true,
     posts: true,
     sendsEvents: ["stream"],
     environment: ({ postsPerSecond }) => ({
@@ -72,7 +75,7 @@ export const streamRows: readonly BackgroundRow[] = [
     statements: ({ table, volatile }) => [
       ...tableStatements(["read", "query", "query:state"], { tableArn: table, keys: tenantKeys }),
       ...quoteStatements(["read:quotes"], volatile),
-      ...streamStatements(leaving, volatile),
+      ...streamStatements(["read", ...leaving], volatile),
     ],
   },
   {
@@ -81,7 +84,8 @@ export const streamRows: readonly BackgroundRow[] = [
     description: "Wakes the sets of connections and repairs what was not finished",
     trigger: everyMinute,
     timeoutSeconds: 60,
+    logsUsage: true,
     sendsEvents: ["stream"],
-    statements: ({ volatile }) => streamStatements([...leaving, "query:list", "delete:list"], volatile),
+    statements: ({ volatile }) => streamStatements(["read", ...leaving, "query:list", "delete:list"], volatile),
   },
 ];

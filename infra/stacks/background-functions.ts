@@ -29,7 +29,7 @@ export interface BackgroundFunctionsProps {
   readonly pool: OperatorPool;
   /** Receives the audit's sealed days. */
   readonly auditBucket: IBucket;
-  /** The log of the functions behind routes. */
+  /** The log of the functions behind routes, and of others that log what callers used. */
   readonly requestLogs: ILogGroup;
   readonly queues: {
     readonly deliveries: WebhookLadder;
@@ -132,6 +132,7 @@ export class BackgroundFunctions {
       },
       ...(work !== undefined && { reservedConcurrency: work.concurrency }),
       ...(nestedStack !== undefined && { nestedStack }),
+      ...(row.logsUsage && { logGroup: this.props.requestLogs }),
     });
     if (row.posts) stream.acknowledgePosts(made);
     this.made.set(id, made);

@@ -50,7 +50,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   ApprovalRule: "Which transactions need approval, and by whom.",
   BookDifference: "A place where two books of a brokerage do not agree.",
   MoneyReport: "Deposits and withdrawals by the day on which they were settled.",
-  Usage: "Requests, events and deliveries by day and caller, with the cost of the requests at list prices.",
+  Usage: "Requests, events, deliveries and the stream by day and caller, with their cost at list prices.",
   Reconciliation: "A comparison of the books of a brokerage.",
   ReconciliationReport: "The latest comparisons of the books of a brokerage.",
   ProposedApprovalRules: "Approval rules that a second owner must accept.",

@@ -6,11 +6,18 @@ const client = new CloudWatchLogsClient({
   requestHandler: limits.calls.slow_handler,
 });
 
+/** What lines are about: requests, messages of the stream, and connections of it that ended. */
+export type CountedLine = "request" | "stream" | "connection";
+
 /**
- * The lines about requests that a log group received from one moment to another, the end exclusive, in epoch
+ * The lines about these things that a log group received from one moment to another, the end exclusive, in epoch
  * milliseconds: a page with each call. Nothing is charged for the calls; CloudWatch takes five a second.
  */
-export async function* requestLines(group: string, from_ms: number, to_ms: number): AsyncGenerator<string[]> {
+export async function* countedLines(
+  group: string,
+  about: readonly CountedLine[],
+  { from_ms, to_ms }: { readonly from_ms: number; readonly to_ms: number },
+): AsyncGenerator<string[]> {
   let nextToken: string | undefined;
   do {
     const page = await client.send(
@@ -19,11 +26,17 @@ export async function* requestLines(group: string, from_ms: number, to_ms: numbe
         startTime: from_ms,
         // CloudWatch returns what bears this time as well.
         endTime: to_ms - 1,
-        filterPattern: '{ $.message = "request" }',
+        filterPattern: patternOf(about),
         nextToken,
       }),
     );
     yield (page.events ?? []).map(({ message = "" }) => message);
     nextToken = page.nextToken;
   } while (nextToken !== undefined);
+}
+
+/** A pattern that a line matches whose message is one of these. */
+function patternOf(messages: readonly string[]): string {
+  const terms = messages.map((message) => `$.message = "${message}"`);
+  return terms.length === 1 ? `{ ${terms[0]} }` : `{ ${terms.map((term) => `(${term})`).join(" || ")} }`;
 }

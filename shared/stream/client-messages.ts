@@ -16,6 +16,11 @@ export type ParsedMessage =
   | { readonly ok: true; readonly message: ClientMessageBody }
   | { readonly ok: false; readonly id: string | undefined; readonly refusal: Refusal };
 
+/** Bytes of a message. */
+export function bytesOf({ body, isBase64Encoded }: ReceivedMessage): number {
+  return Buffer.byteLength(body ?? "", isBase64Encoded ? "base64" : "utf8");
+}
+
 /** Reads a message of a client as strictly as the body of a request. */
 export function parseMessage(received: ReceivedMessage): ParsedMessage {
   let value: unknown;

@@ -7,6 +7,7 @@ import { limits } from "../limits.ts";
 import { bounded } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
 import { countMetric, log } from "../runtime/log.ts";
+import type { StreamMeter } from "./meter.ts";
 
 /** One try of a second: what is not taken by then must not delay the others, and is sent again by the next pass. */
 function requestHandler() {
@@ -31,10 +32,18 @@ function connections(): ApiGatewayManagementApiClient {
 /** What came of a message: the connection took it, there is no such connection, or it was not taken in time. */
 export type Posted = "sent" | "gone" | "slow";
 
+/** A connection, who holds it, and what counts its messages. */
+export interface Recipient {
+  readonly connection_id: string;
+  readonly holder_id: string;
+  readonly meter: StreamMeter;
+}
+
 /** Sends a text to a connection, once and within a second. A message that was not taken may still arrive. */
-export async function postTo(connectionId: string, text: string): Promise<Posted> {
+export async function postTo({ connection_id, holder_id, meter }: Recipient, text: string): Promise<Posted> {
   try {
-    await connections().send(new PostToConnectionCommand({ ConnectionId: connectionId, Data: text }));
+    await connections().send(new PostToConnectionCommand({ ConnectionId: connection_id, Data: text }));
+    meter.countSent(holder_id, Buffer.byteLength(text));
     return "sent";
   } catch (error) {
     const { name, $metadata: { httpStatusCode: status } = {} } = error as Error & {

@@ -22,7 +22,8 @@ import { streamConnections } from "../table/entities.ts";
 import { isStored } from "../table/expression.ts";
 import { changeItem } from "../table/items.ts";
 import type { EventCounter } from "../table/sequences.ts";
-import { postTo } from "./connections.ts";
+import { postTo, type Recipient } from "./connections.ts";
+import type { StreamMeter } from "./meter.ts";
 import { untilPostAllowed } from "./post-limiter.ts";
 import type { EventText, QuoteText, SetReader } from "./set-reader.ts";
 
@@ -66,16 +67,16 @@ export class Member {
   private connection: StreamConnection;
   /** As it was stored by now: a message of the client that arrives while messages are on their way. */
   private latest: StreamConnection;
-  private readonly reader: SetReader;
+  private readonly run: { readonly reader: SetReader; readonly meter: StreamMeter };
 
   constructor(
     connection: StreamConnection,
-    reader: SetReader,
+    run: Member["run"],
     before: { readonly cursors: ConnectionCursors; readonly stalledSince: number | undefined },
   ) {
     this.connection = connection;
     this.latest = connection;
-    this.reader = reader;
+    this.run = run;
     this.cursors = before.cursors;
     this.former = new Set([...before.cursors].filter(([, { synced }]) => synced).map(([revision]) => revision));
     this.stalledSince = before.stalledSince;
@@ -83,6 +84,15 @@ export class Member {
 
   get id(): string {
     return this.connection.connection_id;
+  }
+
+  private get reader(): SetReader {
+    return this.run.reader;
+  }
+
+  /** Whom its messages go to and are counted for. */
+  get recipient(): Recipient {
+    return { connection_id: this.id, holder_id: this.connection.holder.id, meter: this.run.meter };
   }
 
   /** The connection as it was stored last. */
@@ -290,7 +300,7 @@ export class Member {
   private async post(texts: readonly string[]): Promise<void> {
     for (const text of texts) {
       await untilPostAllowed();
-      const posted = await postTo(this.id, text);
+      const posted = await postTo(this.recipient, text);
       if (posted === "gone" && !this.isJoining) this.isGone = true;
       else if (posted !== "sent") this.stalledSince ??= nowMs();
       if (posted !== "sent") throw new NotTaken();

@@ -1,6 +1,6 @@
 import type { StreamConnection, StreamPrincipal, StreamSet } from "../domain/stream/connection.ts";
 import { limits } from "../limits.ts";
-import { delayMs, nowMs } from "../runtime/clock.ts";
+import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
 import { streamConnections, streamFlags, streamSets } from "../table/entities.ts";
 import { isNew, isStored } from "../table/expression.ts";
@@ -8,6 +8,7 @@ import { changeAndRead, changeItem, deleteItem, putItem } from "../table/items.t
 import { readAll } from "../table/store.ts";
 import { noteJoined, noteSet } from "./flag.ts";
 import { claimPlace, freePlace } from "./holders.ts";
+import { logConnection } from "./meter.ts";
 
 // Each step is one conditional write of one item: hundreds of clients that connect at the same time, to the same set
 // and flag that a worker writes as well, would meet as transactions and cancel each other. The order makes every step
@@ -86,11 +87,19 @@ async function joinSet(connection: StreamConnection): Promise<StreamConnection> 
   throw new Unavailable("The set of the connection changed every time.");
 }
 
-/** Ends a connection: nothing is sent to it any more, and its place is free. To end it again changes nothing. */
+/**
+ * Ends a connection: nothing is sent to it any more, and its place is free. To end it again changes nothing. When it
+ * ended is noted first, so that a repetition after a crash logs the same end, which is counted once.
+ */
 export async function leaveStream({ tenant_id, connection_id }: ConnectionPlace): Promise<void> {
   const key = streamConnections.key(tenant_id, connection_id);
-  const [connection] = await readAll(streamConnections, [key]);
+  const ended_at = nowIso();
+  const { item: connection } = await changeAndRead<StreamConnection>(key, {
+    set: { ended_at },
+    when: [isStored, { attribute: "ended_at", is: "absent" }],
+  });
   if (connection === undefined) return;
+  logConnection({ ended_at, ...connection });
   await leaveSet({ tenant_id, connection_id }, connection.set);
   await freePlace(connection);
   await deleteItem(key);

@@ -13,16 +13,24 @@ import { streamConnections } from "../table/entities.ts";
 import { isStored } from "../table/expression.ts";
 import { changeAndRead, changeItem } from "../table/items.ts";
 import { lastSequence } from "../table/sequences.ts";
-import { parseMessage, type ReceivedMessage } from "./client-messages.ts";
-import { closeConnection, postTo } from "./connections.ts";
+import { bytesOf, parseMessage, type ReceivedMessage } from "./client-messages.ts";
+import { closeConnection, postTo, type Recipient } from "./connections.ts";
 import { type ConnectionPlace, leaveStream } from "./membership.ts";
+import { StreamMeter } from "./meter.ts";
+import type { HeldPlace } from "./socket-event.ts";
 import { announceSubscription, endSubscription, storeSubscription } from "./subscriptions.ts";
+
+/** Where a connection is, and what counts its messages. */
+type MeteredPlace = ConnectionPlace & Recipient;
 
 /**
  * Answers one message of a client. Whatever it holds, the client gets an answer or, above the limit for a while, the
  * end of the connection; one that sends on after its end gets nothing.
  */
-export async function receiveMessage(place: ConnectionPlace, received: ReceivedMessage): Promise<void> {
+export async function receiveMessage(from: HeldPlace, received: ReceivedMessage): Promise<void> {
+  const meter = new StreamMeter(from.tenant_id);
+  meter.countReceived(from.holder_id, bytesOf(received));
+  const place = { ...from, meter };
   let id: string | undefined;
   try {
     await withinBudget(limits.request.write_budget_ms * env.budgetFactor, () =>
@@ -32,14 +40,16 @@ export async function receiveMessage(place: ConnectionPlace, received: ReceivedM
     );
   } catch (error) {
     const { name, message } = error as Error;
-    log.error("A message of a client failed.", { ...place, error: name, message });
+    log.error("A message of a client failed.", { ...from, error: name, message });
     const code = isUnavailable(error) ? "service_unavailable" : "internal_error";
     await reply(place, errorMessage({ code, detail: "The message could not be answered. Send it again." }, id));
+  } finally {
+    meter.write();
   }
 }
 
 async function receive(
-  place: ConnectionPlace,
+  place: MeteredPlace,
   received: ReceivedMessage,
   noteId: (id: string | undefined) => void,
 ): Promise<void> {
@@ -48,25 +58,25 @@ async function receive(
   const verdict = messageVerdict(connection);
   if (verdict === "ignore") return;
   if (verdict === "end") return endConnection(place, "too_many_messages");
-  if (connection.hello_sent === undefined && !(await greet(connection))) return;
+  if (connection.hello_sent === undefined && !(await greet(place, connection))) return;
   const parsed = parseMessage(received);
   const id = parsed.ok ? parsed.message.id : parsed.id;
   noteId(id);
   if (verdict === "refuse") {
     const detail = "The connection has sent too many messages in this second.";
-    return reply(connection, errorMessage({ code: "rate_limit_exceeded", detail }, id));
+    return reply(place, errorMessage({ code: "rate_limit_exceeded", detail }, id));
   }
-  return parsed.ok ? answer(connection, parsed.message) : reply(connection, errorMessage(parsed.refusal, id));
+  return parsed.ok ? answer(place, connection, parsed.message) : reply(place, errorMessage(parsed.refusal, id));
 }
 
-async function answer(connection: StreamConnection, message: ClientMessageBody): Promise<void> {
+async function answer(place: MeteredPlace, connection: StreamConnection, message: ClientMessageBody): Promise<void> {
   const { type, id } = message;
-  if (type === "ping") return reply(connection, { type: "pong", ...(id === undefined ? {} : { id }) });
+  if (type === "ping") return reply(place, { type: "pong", ...(id === undefined ? {} : { id }) });
   const stored =
     type === "subscribe" ? await storeSubscription(connection, message) : await endSubscription(connection, message.id);
-  if (!stored.ok) return reply(connection, errorMessage(stored.refusal, id));
+  if (!stored.ok) return reply(place, errorMessage(stored.refusal, id));
   // The worker learns of a subscription after the client does, so that nothing comes before this answer.
-  await reply(connection, { type: type === "subscribe" ? "subscribed" : "unsubscribed", id });
+  await reply(place, { type: type === "subscribe" ? "subscribed" : "unsubscribed", id });
   await announceSubscription(connection, type === "subscribe" ? message.channels : undefined);
 }
 
@@ -87,14 +97,14 @@ async function countMessage({ tenant_id, connection_id }: ConnectionPlace): Prom
 }
 
 /** Sends the first message of a connection, which comes before every other; false when the connection is gone. */
-async function greet(connection: StreamConnection): Promise<boolean> {
+async function greet(place: MeteredPlace, connection: StreamConnection): Promise<boolean> {
   const head = await lastSequence(connection.tenant_id);
-  if (!(await sent(connection, helloMessage(connection, head)))) return false;
+  if (!(await sent(place, helloMessage(connection, head)))) return false;
   await changeItem(streamConnections.keyOf(connection), { set: { hello_sent: true }, when: [isStored] });
   return true;
 }
 
-async function reply(place: ConnectionPlace, message: object): Promise<void> {
+async function reply(place: MeteredPlace, message: object): Promise<void> {
   await sent(place, message);
 }
 
@@ -102,9 +112,9 @@ async function reply(place: ConnectionPlace, message: object): Promise<void> {
  * Sends an answer, again while it is not taken, so that it may arrive twice. A connection that takes none is ended:
  * its client would wait for it in vain.
  */
-async function sent(place: ConnectionPlace, message: object): Promise<boolean> {
+async function sent(place: MeteredPlace, message: object): Promise<boolean> {
   for (let tries = 0; tries < limits.stream.answer_tries; tries += 1) {
-    const posted = await postTo(place.connection_id, JSON.stringify(message));
+    const posted = await postTo(place, JSON.stringify(message));
     if (posted === "sent") return true;
     if (posted === "gone") {
       await leaveStream(place);
@@ -116,8 +126,8 @@ async function sent(place: ConnectionPlace, message: object): Promise<boolean> {
 }
 
 /** Says why a connection ends, and ends it. */
-export async function endConnection(place: ConnectionPlace, code: ClosingCode): Promise<void> {
-  await postTo(place.connection_id, JSON.stringify(closingMessage(code)));
+export async function endConnection(place: MeteredPlace, code: ClosingCode): Promise<void> {
+  await postTo(place, JSON.stringify(closingMessage(code)));
   await closeConnection(place.connection_id);
   await leaveStream(place);
 }

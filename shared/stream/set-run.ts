@@ -15,6 +15,7 @@ import { type EventCounter, eventCounterWith } from "../table/sequences.ts";
 import { readAll } from "../table/store.ts";
 import { Member } from "./member.ts";
 import { leaveSet, leaveStream } from "./membership.ts";
+import { StreamMeter } from "./meter.ts";
 import { endConnection } from "./receive.ts";
 import { type QuoteText, SetReader, type StateOrders } from "./set-reader.ts";
 import { dutiesOf } from "./upkeep.ts";
@@ -44,6 +45,7 @@ type Progress = Required<Pick<StreamSet, "quotes" | "quotes_at_ms" | "valued" | 
 export class SetRun {
   private readonly work: SetWork;
   private readonly reader: SetReader;
+  private readonly meter: StreamMeter;
   private members = new Map<string, Member>();
   private run: Run | undefined;
   /** Revision of the set whose connections are known. */
@@ -67,6 +69,7 @@ export class SetRun {
   constructor(work: SetWork) {
     this.work = work;
     this.reader = new SetReader(work.tenant_id, work.orders);
+    this.meter = new StreamMeter(work.tenant_id);
   }
 
   /**
@@ -93,6 +96,7 @@ export class SetRun {
       }
     } finally {
       await this.untilQuiet();
+      this.meter.write();
     }
   }
 
@@ -168,7 +172,11 @@ export class SetRun {
     }
     const { connection_id: id, subscriptions } = connection;
     const cursors = readCursors(set.cursors?.[id], subscriptions);
-    const member = new Member(connection, this.reader, { cursors, stalledSince: set.stalled?.[id] });
+    const member = new Member(
+      connection,
+      { reader: this.reader, meter: this.meter },
+      { cursors, stalledSince: set.stalled?.[id] },
+    );
     member.assumeQuotes(this.quoteVersions, this.quotesAt);
     return member;
   }
@@ -256,7 +264,7 @@ export class SetRun {
     this.members.delete(member.id);
     this.dropped.add(member.id);
     log.info("A connection is ended.", { ...place, code: member.isGone ? "gone" : code });
-    this.inBackground(member.isGone ? leaveStream(place) : endConnection(place, code));
+    this.inBackground(member.isGone ? leaveStream(place) : endConnection({ ...place, ...member.recipient }, code));
   }
 
   private inBackground(work: Promise<void>): void {
@@ -289,6 +297,8 @@ export class SetRun {
   /** Notes what was taken and, where the run ends by itself, when its last look began. */
   private async save(ended_look_ms?: number): Promise<void> {
     const { tenant_id, set } = this.work;
+    // Before the cursors: what a run that dies in between has sent is sent again, and counted both times.
+    this.meter.write();
     this.savedAt = nowMs();
     const cursor_version = (this.version ?? 0) + 1;
     const isMine: Condition =

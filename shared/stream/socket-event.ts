@@ -13,11 +13,16 @@ export interface SocketEvent extends Partial<HeaderHolder> {
   };
 }
 
+/** Where a connection is, and the application or operator that holds it. */
+export interface HeldPlace extends ConnectionPlace {
+  readonly holder_id: string;
+}
+
 /**
  * The connection of an event, in the brokerage of who opened it.
  * @throws HttpProblem `unauthenticated` when the event has passed no authorizer
  */
-export function placeOf(event: SocketEvent): ConnectionPlace {
-  const { tenant_id } = callerOf(event);
-  return { tenant_id, connection_id: event.requestContext.connectionId };
+export function placeOf(event: SocketEvent): HeldPlace {
+  const { tenant_id, actor } = callerOf(event);
+  return { tenant_id, connection_id: event.requestContext.connectionId, holder_id: actor.id };
 }

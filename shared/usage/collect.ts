@@ -4,8 +4,8 @@ import { countAllEvents } from "./events.ts";
 import { countRequests } from "./requests.ts";
 
 /**
- * Counts requests from their log and events from their list. Returns how many hours and brokerages were counted, and
- * how many failed; neither keeps the other from being counted.
+ * Counts requests and the stream from their log, and events from their list. Returns how many hours and brokerages were
+ * counted, and how many failed; neither keeps the other from being counted.
  */
 export async function collectUsage(hasTime: () => boolean): Promise<SweepResult> {
   // One after the other: both write the items of the day.

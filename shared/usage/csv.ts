@@ -4,15 +4,15 @@ import type { UsageBody } from "../schema/reports/usage.ts";
 
 const columns = [
   ...["day", "actor_id", "route_group", "requests", "writes", "read_units", "write_units", "function_ms", "cost_usd"],
-  ...["events", "deliveries"],
+  ...["events", "deliveries", "messages_sent", "messages_received", "connection_minutes"],
 ] as const;
 
 /**
- * Usage as a table (RFC 4180): a line for each row of requests, then one for each row of events; a line is empty in the
- * columns of the others, so that every column can be added up.
+ * Usage as a table (RFC 4180): a line for each row of requests, then one for each row of events and of the stream; a
+ * line is empty in the columns of the others, so that every column can be added up.
  */
-export function usageTable({ data, events }: UsageBody): Answer {
-  const rows: readonly Readonly<Record<string, string | number>>[] = [...data, ...events];
+export function usageTable({ data, events, stream }: UsageBody): Answer {
+  const rows: readonly Readonly<Record<string, string | number>>[] = [...data, ...events, ...stream];
   const lines = [columns.join(","), ...rows.map((row) => columns.map((name) => field(row[name] ?? "")).join(","))];
   return {
     status: 200,

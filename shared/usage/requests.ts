@@ -1,23 +1,23 @@
-import { type CallerUsage, RequestCount } from "../domain/usage/request-count.ts";
+import { type CallerUsage, UsageCount } from "../domain/usage/usage-count.ts";
 import { hourOf, type UsageHour } from "../domain/usage/usage-day.ts";
 import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { inParallel } from "../runtime/parallel.ts";
-import { requestLines } from "../runtime/request-log.ts";
+import { type CountedLine, countedLines } from "../runtime/request-log.ts";
 import { type UsageProgress, usageDays, usageProgress } from "../table/entities.ts";
 import { changeItem, putOnce } from "../table/items.ts";
 import { findAll } from "../table/store.ts";
 import { typeTag } from "../table/write.ts";
 import { expiryOf } from "./expiry.ts";
 
-const { hour_ms, settled_after_ms, callers_at_once } = limits.usage;
+const { hour_ms, settled_after_ms, repaired_within_ms, callers_at_once } = limits.usage;
 
 /**
- * Counts the requests of each hour from the one that is not settled yet to the present one: reads its lines, all of
- * them each time, and stores the sums in the place of those of an earlier reading. So a run that dies, comes twice or
- * meets another one changes nothing but how recent the sums are. An hour is settled when it was read so long after its
- * end that all its lines were there. Returns how many hours were read.
+ * Counts the requests and the stream of each hour from the one that is not settled yet to the present one: reads its
+ * lines, all of them each time, and stores the sums in the place of those of an earlier reading. So a run that dies,
+ * comes twice or meets another one changes nothing but how recent the sums are. An hour is settled when it was read so
+ * long after its end that all its lines were there. Returns how many hours were read.
  * @throws Error when the time was over before the first of them was
  */
 export async function countRequests(hasTime: () => boolean): Promise<number> {
@@ -48,22 +48,31 @@ async function progress(): Promise<UsageProgress> {
 
 /** What each caller used in the hour that begins then; undefined when the time was over before its end. */
 async function readHour(from_ms: number, hasTime: () => boolean): Promise<readonly CallerUsage[] | undefined> {
-  const count = new RequestCount();
-  for await (const lines of requestLines(env.requestLogGroup, from_ms, from_ms + hour_ms)) {
-    for (const line of lines) count.add(line);
-    if (!hasTime()) return undefined;
-  }
+  const hour = { from_ms, to_ms: from_ms + hour_ms };
+  const count = new UsageCount(hour);
+  const addLines = async (about: readonly CountedLine[], within: typeof hour): Promise<boolean> => {
+    for await (const lines of countedLines(env.requestLogGroup, about, within)) {
+      for (const line of lines) count.add(line);
+      if (!hasTime()) return false;
+    }
+    return true;
+  };
+  if (!(await addLines(["request", "stream", "connection"], hour))) return undefined;
+  // The function that noted the end of a connection may have died before its line: who finds that out writes it later.
+  const isOver = hour.to_ms <= nowMs();
+  const later = { from_ms: hour.to_ms, to_ms: hour.to_ms + repaired_within_ms };
+  if (isOver && !(await addLines(["connection"], later))) return undefined;
   return count.usage;
 }
 
 /** Stores an hour of a caller, unless a later reading of it is stored. */
 async function storeHour(
-  { tenant_id, actor_id, groups }: CallerUsage,
+  { tenant_id, actor_id, ...usage }: CallerUsage,
   from_ms: number,
   read_at: string,
 ): Promise<void> {
   const { day, hour } = hourOf(from_ms);
-  const stored: UsageHour = { read_at, groups };
+  const stored: UsageHour = { read_at, ...usage };
   await changeItem(
     usageDays.keyOf({ tenant_id, day, actor_id }),
     {

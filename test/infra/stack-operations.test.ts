@@ -81,10 +81,13 @@ describe("what is kept", () => {
       const execution = JSON.stringify(properties["LogGroupName"] ?? "").includes("API-Gateway-Execution-Logs");
       return `${execution ? "execution log " : ""}${deletion} ${replace}`;
     });
-    // A log for each function without a route, one for all others, two for the gateways' access, and three secrets.
+    // One log for the functions behind routes and those that log usage with them, one for each of the others, two for
+    // the gateways' access, and three secrets.
     const functions = ofType(synthesized("production"), "AWS::Lambda::Function").length;
     const behindRoutes = routes.filter(({ stages }) => stages.includes("production")).length;
-    const kept = functions - behindRoutes + 6;
+    const besides = backgroundOf("production").filter(({ logsUsage }) => logsUsage).length;
+    expect(besides).toBeGreaterThan(0);
+    const kept = functions - behindRoutes - besides + 6;
     expect(policies.filter((policy) => policy === "RetainExceptOnCreate Retain")).toHaveLength(kept);
     expect(policies.filter((policy) => policy !== "RetainExceptOnCreate Retain")).toEqual([
       "execution log Delete Delete",

@@ -85,24 +85,25 @@ describe("rights of the functions", () => {
     const stream = (...actions: string[]) => actions.map((each) => `Allow dynamodb:${each} volatile brk_*|STREAM`);
     const list = (...actions: string[]) => actions.map((each) => `Allow dynamodb:${each} volatile GLOBAL|STREAMS`);
     const [wake, refusals] = ["stream", "refusals"].map((queue) => `Allow sqs:SendMessage queue ${queue}`);
-    const leaving = stream("BatchGetItem", "UpdateItem", "DeleteItem");
+    const leaving = stream("UpdateItem", "DeleteItem");
+    const reading = [...stream("BatchGetItem"), ...leaving];
     const wanted: Readonly<Record<string, readonly (string | undefined)[]>> = {
       authorize: [
         "Allow dynamodb:BatchGetItem main brk_*#app_* brk_*#fam_* brk_*#opr_* GLOBAL|KEYS",
         "Allow dynamodb:DeleteItem volatile GLOBAL|STREAMTICKET|*",
         refusals,
       ],
-      connect: [...leaving, ...stream("PutItem"), ...list("PutItem"), wake],
+      connect: [...reading, ...stream("PutItem"), ...list("PutItem"), wake],
       disconnect: leaving,
       message: [...leaving, "Allow dynamodb:BatchGetItem main brk_*#acc_* brk_*|SYM brk_*|SRC|src_* brk_*|SEQ", wake],
       deliver: [
-        ...leaving,
+        ...reading,
         ...["BatchGetItem main", "Query main", "Query main/index/state"].map((each) => `Allow dynamodb:${each} brk_*`),
         "Allow dynamodb:BatchGetItem volatile brk_*|Q|* brk_*|PULSE|*",
         ...receive.map((action) => `Allow sqs:${action} queue stream`),
         wake,
       ],
-      sweep: [...leaving, ...list("Query", "DeleteItem"), wake],
+      sweep: [...reading, ...list("Query", "DeleteItem"), wake],
     };
     for (const [name, rights] of Object.entries(wanted)) {
       const found = rightsOf("production", `stream-${name}`).filter((line) => !line.includes("ManageConnections"));

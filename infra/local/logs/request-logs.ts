@@ -101,14 +101,21 @@ function firstPage(events: readonly LogEvent[]): readonly LogEvent[] {
   return end === -1 ? events : events.slice(0, end);
 }
 
-/** Of the patterns for JSON the one that compares one member with a text; without a pattern every line matches. */
+/**
+ * Of the patterns for JSON the one that compares a member with a text, and those that take any of several such
+ * comparisons, each in parentheses; without a pattern every line matches.
+ */
 function pattern(given: unknown): (message: string) => boolean {
   if (given === undefined) return () => true;
-  const [, name = "", value] = /^\{ \$\.(\w+) = "([^"*%]*)" \}$/.exec(String(given)) ?? [];
-  if (value === undefined) throw unknown(`the filter pattern ${String(given)}`);
+  const text = String(given);
+  const terms = text.includes(" || ") ? text.slice(3, -3).split(") || (") : [text.slice(2, -2)];
+  const wanted = terms.map((term) => /^\$\.(\w+) = "([^"*%]*)"$/.exec(term));
+  const isWhole = text === (terms.length === 1 ? `{ ${terms[0]} }` : `{ (${terms.join(") || (")}) }`);
+  if (!isWhole || wanted.includes(null)) throw unknown(`the filter pattern ${text}`);
   return (message) => {
     try {
-      return (JSON.parse(message) as Body)[name] === value;
+      const line = JSON.parse(message) as Body;
+      return wanted.some((term) => term !== null && line[term[1] ?? ""] === term[2]);
     } catch {
       return false;
     }

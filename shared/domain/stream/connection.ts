@@ -32,6 +32,8 @@ export interface StreamConnection extends StreamPrincipal {
   readonly rate_count: number;
   /** Set once the first message of the connection has been sent. */
   readonly hello_sent?: true;
+  /** When its end was noted first, RFC 3339; it is about to be removed. */
+  readonly ended_at?: string;
 }
 
 /** Connections that one worker serves together, `limits.stream.connections_per_set` at most. */

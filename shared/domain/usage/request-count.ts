@@ -12,13 +12,6 @@ export interface RequestUsage {
   readonly memory_mb_ms: number;
 }
 
-/** What the requests of one caller took in one hour, by route group. */
-export interface CallerUsage {
-  readonly tenant_id: string;
-  readonly actor_id: string;
-  readonly groups: Readonly<Record<string, RequestUsage>>;
-}
-
 /** No request. */
 export const noUsage: RequestUsage = {
   requests: 0,
@@ -41,47 +34,11 @@ export function addUsage(a: RequestUsage, b: RequestUsage): RequestUsage {
   };
 }
 
-/** Counts the requests of log lines, each once, however often and in whatever order its line comes. */
-export class RequestCount {
-  private readonly seen = new Set<string>();
-  private readonly callers = new Map<string, { of: Pick<CallerUsage, "tenant_id" | "actor_id">; groups: Groups }>();
-
-  /** Adds a line of a log. One that is not of the request of a caller is ignored: see `finish` for what one says. */
-  add(text: string): void {
-    const line = requestLine(text);
-    if (line === undefined || this.seen.has(line.request_id)) return;
-    this.seen.add(line.request_id);
-    const { tenant_id, actor_id, route_group } = line;
-    const name = `${tenant_id}|${actor_id}`;
-    const caller = this.callers.get(name) ?? { of: { tenant_id, actor_id }, groups: new Map() };
-    this.callers.set(name, caller);
-    caller.groups.set(route_group, addUsage(caller.groups.get(route_group) ?? noUsage, line.usage));
-  }
-
-  /** Usage of each caller that was seen. */
-  get usage(): CallerUsage[] {
-    return [...this.callers.values()].map(({ of, groups }) => ({ ...of, groups: Object.fromEntries(groups) }));
-  }
-}
-
-type Groups = Map<string, RequestUsage>;
-
-interface RequestLine {
-  readonly request_id: string;
-  readonly tenant_id: string;
-  readonly actor_id: string;
-  readonly route_group: string;
-  readonly usage: RequestUsage;
-}
-
-function requestLine(text: string): RequestLine | undefined {
-  const line = objectIn(text);
-  const named = ["request_id", "tenant_id", "actor_id", "route_group"].map((name) => line[name]);
-  if (line["message"] !== "request" || !named.every((value) => typeof value === "string")) return undefined;
-  const [request_id = "", tenant_id = "", actor_id = "", route_group = ""] = named;
+/** What the log line of one request says that it took. */
+export function usageOfRequest(line: Readonly<Record<string, unknown>>): RequestUsage {
   const { method, duration_ms, memory_mb, read_units, write_units } = line;
   const function_ms = amount(duration_ms);
-  const usage: RequestUsage = {
+  return {
     requests: 1,
     writes: method === "GET" ? 0 : 1,
     read_units: amount(read_units),
@@ -89,17 +46,6 @@ function requestLine(text: string): RequestLine | undefined {
     function_ms,
     memory_mb_ms: function_ms * amount(memory_mb),
   };
-  return { request_id, tenant_id, actor_id, route_group, usage };
-}
-
-/** The object that a line of JSON holds; an empty one for any other line, such as those of Lambda itself. */
-function objectIn(text: string): Readonly<Record<string, unknown>> {
-  if (!text.startsWith("{")) return {};
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
 }
 
 function amount(value: unknown): number {

@@ -1,10 +1,13 @@
 import type { RequestUsage } from "./request-count.ts";
+import type { StreamUsage } from "./stream-count.ts";
 
-/** What the requests of one hour took, by route group. */
+/** What one caller took in one hour. */
 export interface UsageHour {
   /** When its log was read, RFC 3339 UTC with milliseconds: an earlier reading does not replace a later one. */
   readonly read_at: string;
+  /** Requests by route group. */
   readonly groups: Readonly<Record<string, RequestUsage>>;
+  readonly stream?: StreamUsage;
 }
 
 /** The usage of one actor on one day, UTC. Its hours are attributes of their own: each is written by itself. */

@@ -2,6 +2,7 @@ import type { UsageBody } from "../../schema/reports/usage.ts";
 import { eventDollars } from "./event-cost.ts";
 import { type Prices, pricesOf, pricesReadOn, type Region, regions } from "./prices.ts";
 import { addUsage, noUsage, type RequestUsage } from "./request-count.ts";
+import { addStream, noStream, type StreamUsage } from "./stream-count.ts";
 import { eventsByEndpoints, type UsageDay, type UsageHour } from "./usage-day.ts";
 
 /** What a report is of. */
@@ -34,6 +35,15 @@ export function dollarsOf(usage: RequestUsage, prices: Prices): number {
   );
 }
 
+/** What the gateway charges for the stream at the list prices of a region, in US dollars. */
+export function streamDollars(usage: StreamUsage, prices: Prices): number {
+  const { messages_sent, messages_received, connection_minutes } = usage;
+  return (
+    millions(messages_sent + messages_received) * prices.stream_per_million_messages +
+    millions(connection_minutes) * prices.stream_per_million_minutes
+  );
+}
+
 function millions(count: number): number {
   return count / 1_000_000;
 }
@@ -50,15 +60,23 @@ export function usageReport(scope: UsageScope, days: readonly UsageDay[], region
   const wanted = days.filter((each) => actor_id === undefined || each.actor_id === actor_id);
   const rows = wanted.flatMap(rowsOf).filter((row) => route_group === undefined || row.route_group === route_group);
   const published = wanted.filter(({ events = 0 }) => events > 0).map((each) => eventsOf(each, prices));
+  const streamed = wanted.flatMap(streamOf);
   const all = rows.reduce((sum, { usage }) => addUsage(sum, usage), noUsage);
+  const stream = streamed.reduce((sum, { usage }) => addStream(sum, usage), noStream);
   // What each kind of usage costs; together they are the cost of everything that is shown.
-  const costs = [dollarsOf(all, prices), sumOf(published, ({ dollars }) => dollars)] as const;
-  const [requests_cost_usd, events_cost_usd] = [usd(costs[0]), usd(costs[1])];
+  const costs = [
+    dollarsOf(all, prices),
+    sumOf(published, ({ dollars }) => dollars),
+    streamDollars(stream, prices),
+  ] as const;
   const total = {
-    ...shown(all, prices),
+    ...{ ...shown(all, prices), ...stream },
     events: sumOf(published, ({ events }) => events),
     deliveries: sumOf(published, ({ deliveries }) => deliveries),
-    ...{ requests_cost_usd, events_cost_usd, cost_usd: usd(sumOf(costs, (dollars) => dollars)) },
+    requests_cost_usd: usd(costs[0]),
+    events_cost_usd: usd(costs[1]),
+    stream_cost_usd: usd(costs[2]),
+    cost_usd: usd(sumOf(costs, (dollars) => dollars)),
   };
   const given = Object.entries({ from, to, actor_id, route_group }).filter(([, value]) => value !== undefined);
   const query = given.map(([name, value]) => `${name}=${value}`).join("&");
@@ -66,6 +84,7 @@ export function usageReport(scope: UsageScope, days: readonly UsageDay[], region
     object: "usage",
     ...{ from, to, total },
     events: published.map(({ dollars, ...row }) => ({ ...row, cost_usd: usd(dollars) })),
+    stream: streamed.map(({ usage, ...row }) => ({ ...row, ...usage, cost_usd: usd(streamDollars(usage, prices)) })),
     prices: { region, read_on: pricesReadOn },
     data: rows.map(({ usage, ...row }) => ({ ...row, ...shown(usage, prices) })),
     _links: { self: { href: `/v2/usage?${query}` } },
@@ -75,15 +94,26 @@ export function usageReport(scope: UsageScope, days: readonly UsageDay[], region
 /** Route groups of a day with the sums of its hours. */
 function rowsOf(stored: UsageDay): Row[] {
   const groups = new Map<string, RequestUsage>();
-  for (const [name, value] of Object.entries(stored)) {
-    if (!/^h\d\d$/.test(name)) continue;
-    for (const [group, usage] of Object.entries((value as UsageHour).groups)) {
+  for (const hour of hoursOf(stored)) {
+    for (const [group, usage] of Object.entries(hour.groups)) {
       groups.set(group, addUsage(groups.get(group) ?? noUsage, usage));
     }
   }
   const { day, actor_id } = stored;
   const sorted = [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return sorted.map(([route_group, usage]) => ({ day, actor_id, route_group, usage }));
+}
+
+/** What an actor took of the stream on a day; nothing for one that had no part in it. */
+function streamOf(stored: UsageDay) {
+  const { day, actor_id } = stored;
+  const hours = hoursOf(stored).flatMap(({ stream }) => stream ?? []);
+  return hours.length === 0 ? [] : [{ day, actor_id, usage: hours.reduce(addStream) }];
+}
+
+function hoursOf(stored: UsageDay): readonly UsageHour[] {
+  const hours = Object.entries(stored).filter(([name]) => /^h\d\d$/.test(name));
+  return hours.map(([, value]) => value as UsageHour);
 }
 
 /** Events of an actor on a day, with what they cost in US dollars. */

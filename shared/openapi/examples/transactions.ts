@@ -90,8 +90,10 @@ const work = {
   function_ms: 21_600,
 };
 const sent = { events: 410, deliveries: 820 };
+const streamed = { messages_sent: 820, messages_received: 14, connection_minutes: 1440 };
 const workCost = "0.008137598";
 const sentCost = "0.011286619";
+const streamCost = "0.001194000";
 
 /** Examples of the replies about transactions, by component. */
 export const transactionsReplies: Readonly<Record<string, unknown>> = {
@@ -144,12 +146,15 @@ export const transactionsReplies: Readonly<Record<string, unknown>> = {
     total: {
       ...work,
       ...sent,
+      ...streamed,
       requests_cost_usd: workCost,
       events_cost_usd: sentCost,
-      cost_usd: "0.019424217",
+      stream_cost_usd: streamCost,
+      cost_usd: "0.020618217",
     },
     data: [{ ...worker, route_group: "transactions", ...work, cost_usd: workCost }],
     events: [{ ...worker, ...sent, cost_usd: sentCost }],
+    stream: [{ ...worker, ...streamed, cost_usd: streamCost }],
     _links: links({ self: "/usage?from=2026-11-21&to=2026-11-21" }),
   },
   TransferQuote: {

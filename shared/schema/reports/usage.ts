@@ -14,7 +14,10 @@ export const UsageQuery = z.strictObject({
     z.optional(z.enum(["json", "csv"])),
     "Form of the answer. Without it, `Accept` decides: `text/csv` where it is preferred, else JSON.",
   ),
-  route_group: described(z.optional(Group), "First segment of a path: `clients`. Events are of no route group."),
+  route_group: described(
+    z.optional(Group),
+    "First segment of a path: `clients`. Events and the stream are of no route group.",
+  ),
 });
 
 const count = (what: string) => described(z.int(), `Number of ${what}.`);
@@ -41,6 +44,22 @@ const eventMembers = {
   ),
 };
 
+const perMessage = "a message of more than 32 KB counts once for each 32 KB that it begins";
+
+const streamMembers = {
+  messages_sent: count(`messages that connections of the stream took; ${perMessage}`),
+  messages_received: count(`messages of clients of the stream; ${perMessage}`),
+  connection_minutes: described(
+    z.int(),
+    "Minutes that connections of the stream were open, begun ones included, on the day on which they ended.",
+  ),
+  cost_usd: described(
+    z.string(),
+    "What the gateway costs at list prices for these messages and minutes, in US dollars; without the functions and " +
+      "the database behind the stream.",
+  ),
+};
+
 const costOf = (what: string) => described(z.string(), `Cost of ${what}, in US dollars.`);
 
 const day = described(CalendarDate, "Day (UTC).");
@@ -60,9 +79,10 @@ export const Usage = z.object({
   ),
   total: described(
     z.object({
-      ...{ ...requestMembers, ...eventMembers },
+      ...{ ...requestMembers, ...eventMembers, ...streamMembers },
       requests_cost_usd: costOf("the requests"),
       events_cost_usd: costOf("the events and their deliveries"),
+      stream_cost_usd: costOf("the messages and minutes of the stream"),
       cost_usd: costOf("everything that is shown"),
     }),
     "Sums over everything that is shown.",
@@ -72,6 +92,10 @@ export const Usage = z.object({
     "Requests by day, caller and route group, in this order.",
   ),
   events: described(z.array(z.object({ day, actor_id, ...eventMembers })), "Events by day and actor, in this order."),
+  stream: described(
+    z.array(z.object({ day, actor_id, ...streamMembers })),
+    "Messages and connections of the stream by day and the application or operator that held them, in this order.",
+  ),
   _links: ownFields._links,
 });
 

@@ -43,6 +43,21 @@ function request(caller: TestCaller, more: object = {}): string {
   return request_id;
 }
 
+function messages(caller: TestCaller, more: object = {}): void {
+  const line = { message: "stream", line_id: randomUUID(), tenant_id: caller.tenant_id };
+  logs.write({ ...line, sent: { [caller.application_id]: 1 }, ...more });
+}
+
+/** A connection of half a minute that ends now, unless its line says otherwise. */
+function connection(caller: TestCaller, more: object = {}): void {
+  logs.write({
+    ...{ message: "connection", connection_id: randomUUID(), tenant_id: caller.tenant_id },
+    ...{ actor_id: caller.application_id, connected_at: ago(30), ended_at: ago(0) },
+    ...more,
+  });
+}
+const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString();
+
 const days = () => ({ from: `${year}-03-01`, to: `${year}-03-31` });
 const counted = async (caller: TestCaller) => (await reportUsage(caller.tenant_id, days())).total.requests;
 
@@ -119,16 +134,16 @@ describe("requests", () => {
     let readings = 0;
     logs.interfere = async () => {
       readings += 1;
-      // The first reading is of the hour before.
-      if (readings !== 2) return;
-      // Before the answer of the second one arrives, another run reads more and stores it.
+      // The first readings are of the hour before, and of what was repaired after it.
+      if (readings !== 3) return;
+      // Before the answer of the third one arrives, another run reads more and stores it.
       vi.setSystemTime(Date.parse(`${year}-03-01T10:06:00Z`));
       request(caller);
       await collect();
       expect(await counted(caller)).toBe(2);
     };
     await countRequests(() => true);
-    expect(readings).toBeGreaterThan(2);
+    expect(readings).toBeGreaterThan(3);
     expect(await counted(caller)).toBe(2);
   });
 
@@ -140,6 +155,53 @@ describe("requests", () => {
     expect(await counted(caller)).toBe(0);
     await collect();
     expect(await counted(caller)).toBe(1);
+  });
+});
+
+describe("the stream", () => {
+  const streamed = async (caller: TestCaller) => {
+    const { stream } = await reportUsage(caller.tenant_id, days());
+    return stream.map(({ day, actor_id, messages_sent, messages_received, connection_minutes }) => [
+      ...[day.slice(-5), actor_id, messages_sent, messages_received, connection_minutes],
+    ]);
+  };
+
+  it("is counted by day and holder, also without a request, and readings do not add up", async () => {
+    const caller = newCaller();
+    const { application_id } = caller;
+    at(`${year}-03-01T23:58:00Z`);
+    messages(caller, { sent: { [application_id]: 4, opr_1: 2 }, received: { opr_1: 1 } });
+    await collect();
+    at(`${year}-03-02T00:01:00Z`);
+    messages(caller);
+    connection(caller, { connected_at: `${year}-03-01T23:57:30.000Z` });
+    await collect();
+    await Promise.all([collect(), collect()]);
+    // A connection counts as a whole on the day on which it ended.
+    expect(await streamed(caller)).toEqual([
+      ["03-01", application_id, 4, 0, 0],
+      ["03-01", "opr_1", 2, 1, 0],
+      ["03-02", application_id, 1, 0, 4],
+    ]);
+  });
+
+  it("has each connection once, in the hour of its end, however late and often it was logged", async () => {
+    const caller = newCaller();
+    at(`${year}-03-01T10:59:59.990Z`);
+    const ending = { connection_id: randomUUID(), connected_at: ago(600), ended_at: ago(0) };
+    await collect();
+    // Its first function died before the line; the next one logs the same end in the next hour, and another one again.
+    at(`${year}-03-01T11:04:00Z`);
+    connection(caller, ending);
+    await collect();
+    at(`${year}-03-01T11:09:59.900Z`);
+    connection(caller, ending);
+    connection(caller);
+    for (const time of ["11:30", "12:30", "13:30"]) {
+      at(`${year}-03-01T${time}:00Z`);
+      await collect();
+      expect(await streamed(caller)).toEqual([["03-01", caller.application_id, 0, 0, 10 + 1]]);
+    }
   });
 });
 
@@ -168,17 +230,21 @@ describe("the report", () => {
     at(`${year}-03-01T10:05:00Z`);
     request(caller, { method: "POST", write_units: 12 });
     request(caller, { actor_id: "=cmd", route_group: 'a"b,c' });
+    messages(caller, { sent: { [caller.application_id]: 3 }, received: { [caller.application_id]: 2 } });
+    connection(caller);
     await collect();
     const query = `from=${year}-03-01&to=${year}-03-01`;
     const { headers, text } = await report(caller, `${query}&format=csv`);
     expect(headers["Content-Type"]).toBe("text/csv; charset=utf-8");
     const [names, ...lines] = text.split("\r\n");
     expect(names).toBe(
-      "day,actor_id,route_group,requests,writes,read_units,write_units,function_ms,cost_usd,events,deliveries",
+      "day,actor_id,route_group,requests,writes,read_units,write_units,function_ms,cost_usd,events,deliveries," +
+        "messages_sent,messages_received,connection_minutes",
     );
-    expect(lines.map((line) => line.replace(/,[\d.]+,,$/, ""))).toEqual([
+    expect(lines.map((line) => line.replace(/,[\d.]+,,,,,$/, ""))).toEqual([
       `${year}-03-01,'=cmd,"a""b,c",1,0,1,1,5`,
       `${year}-03-01,${caller.application_id},clients,1,1,1,12,5`,
+      `${year}-03-01,${caller.application_id},,,,,,,0.000005985,,,3,2,1`,
       "",
     ]);
     expect((await report(caller, `${query}&format=xml`)).body.errors[0].parameter).toBe("format");

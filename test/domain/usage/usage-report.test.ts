@@ -3,26 +3,35 @@ import { eventDollars } from "../../../shared/domain/usage/event-cost.ts";
 import { countEvents } from "../../../shared/domain/usage/event-count.ts";
 import { pricesOf } from "../../../shared/domain/usage/prices.ts";
 import { noUsage } from "../../../shared/domain/usage/request-count.ts";
+import { noStream, type StreamUsage } from "../../../shared/domain/usage/stream-count.ts";
 import { hourOf, type UsageDay } from "../../../shared/domain/usage/usage-day.ts";
-import { dollarsOf, pricedRegion, usageReport } from "../../../shared/domain/usage/usage-report.ts";
+import { dollarsOf, pricedRegion, streamDollars, usageReport } from "../../../shared/domain/usage/usage-report.ts";
 
 const used = (requests: number, more: Partial<typeof noUsage> = {}) => ({ ...noUsage, requests, ...more });
 const stored = (day: string, actor_id: string, more: object): UsageDay => ({
   ...{ tenant_id: "brk_1", day, actor_id, expires_at: 0 },
   ...more,
 });
-const hour = (groups: object) => ({ read_at: "2026-11-21T13:00:00.000Z", groups });
+const hour = (groups: object, stream?: StreamUsage) => ({
+  ...{ read_at: "2026-11-21T13:00:00.000Z", groups },
+  ...(stream && { stream }),
+});
+const streamed = (messages_sent: number, messages_received: number, connection_minutes: number) => ({
+  ...{ messages_sent, messages_received, connection_minutes },
+});
 const scope = { from: "2026-11-21", to: "2026-11-22" };
 
 describe("a report", () => {
   const days = [
     stored("2026-11-21", "app_1", {
       h07: hour({ clients: used(2, { writes: 1, write_units: 3, read_units: 0.5, function_ms: 8 }) }),
-      h23: hour({ clients: used(1, { read_units: 1 }), accounts: used(4) }),
+      h08: hour({}, streamed(20, 3, 120)),
+      h23: hour({ clients: used(1, { read_units: 1 }), accounts: used(4) }, streamed(5, 0, 7)),
       ...{ events: 3, deliveries: 6 },
     }),
     stored("2026-11-21", "market_watch", { events: 1, deliveries: 0 }),
     stored("2026-11-22", "opr_1", { h00: hour({ accounts: used(5) }) }),
+    stored("2026-11-22", "opr_2", { h01: hour({}, streamed(1, 1, 0)) }),
   ];
 
   it("adds up the hours of a day by caller and route group", () => {
@@ -40,6 +49,19 @@ describe("a report", () => {
     expect(total).toMatchObject({ requests: 12, writes: 1, read_units: 1.5, write_units: 3, events: 4, deliveries: 6 });
   });
 
+  it("adds up the messages and the minutes of a day by who held the connections", () => {
+    const { stream, total } = usageReport(scope, days, "us-east-1");
+    expect(stream).toMatchObject([
+      { day: "2026-11-21", actor_id: "app_1", ...streamed(25, 3, 127) },
+      { day: "2026-11-22", actor_id: "opr_2", ...streamed(1, 1, 0) },
+    ]);
+    expect(total).toMatchObject(streamed(26, 4, 127));
+    expect(usageReport({ ...scope, actor_id: "opr_1" }, days, "us-east-1")).toMatchObject({
+      stream: [],
+      total: noStream,
+    });
+  });
+
   it("shows of one actor or one route group what is theirs, and names both in its link", () => {
     const filters = { ...scope, actor_id: "app_1", route_group: "accounts" };
     const { data, events, total, _links } = usageReport(filters, days, "us-east-1");
@@ -50,12 +72,13 @@ describe("a report", () => {
   });
 
   it("costs what its rows cost, in their sum", () => {
-    const { data, events, total } = usageReport(scope, days, "eu-west-1");
+    const { data, events, stream, total } = usageReport(scope, days, "eu-west-1");
     const sumOf = (rows: readonly { cost_usd: string }[]) =>
       rows.reduce((all, { cost_usd }) => all + Number(cost_usd), 0);
     expect(Math.abs(sumOf(data) - Number(total.requests_cost_usd))).toBeLessThan(1e-8);
     expect(Math.abs(sumOf(events) - Number(total.events_cost_usd))).toBeLessThan(1e-8);
-    expect(Math.abs(sumOf([...data, ...events]) - Number(total.cost_usd))).toBeLessThan(1e-8);
+    expect(Math.abs(sumOf(stream) - Number(total.stream_cost_usd))).toBeLessThan(1e-8);
+    expect(Math.abs(sumOf([...data, ...events, ...stream]) - Number(total.cost_usd))).toBeLessThan(1e-8);
   });
 
   it("prices events by the endpoints that each of them went to, and those without that count by their average", () => {
@@ -78,6 +101,13 @@ describe("dollars", () => {
     };
     // 3.50 + 0.20 + 10,000 s × 0.5 GB × 0.0000133334 + 0.125 + 0.625
     expect(dollarsOf(usage, pricesOf("us-east-1"))).toBeCloseTo(4.516667, 6);
+  });
+
+  it("of the stream are those of its messages in both directions and of its minutes", () => {
+    const million = 1_000_000;
+    expect(streamDollars(streamed(2 * million, million, 0), pricesOf("us-east-1"))).toBeCloseTo(3, 9);
+    expect(streamDollars(streamed(0, 0, million), pricesOf("us-east-1"))).toBeCloseTo(0.25, 9);
+    expect(streamDollars(streamed(million, 0, million), pricesOf("eu-west-1"))).toBeCloseTo(1.425, 9);
   });
 
   it("of an event are those of its work, by hand from the public prices", () => {

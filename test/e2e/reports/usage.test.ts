@@ -2,15 +2,18 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AwsCall } from "../../../infra/local/cloud.ts";
 import { eventDollars } from "../../../shared/domain/usage/event-cost.ts";
 import { pricesOf } from "../../../shared/domain/usage/prices.ts";
-import { pricedRegion } from "../../../shared/domain/usage/usage-report.ts";
+import { pricedRegion, streamDollars } from "../../../shared/domain/usage/usage-report.ts";
 import type { UsageBody } from "../../../shared/schema/reports/usage.ts";
 import { apiClient, type Credentials, fundedAccount, getToken } from "../../support/stack/api-client.ts";
 import { startReceiver } from "../../support/stack/receiver.ts";
 import { type Stack, startStack } from "../../support/stack/stack.ts";
+import { openStream } from "../../support/stack/stream-client.ts";
 import { register } from "../../support/stack/webhooks.ts";
 import { eventually } from "../../support/wait.ts";
 
 const collector = "brokerage-sandbox-collect-usage";
+const streamer = "brokerage-sandbox-stream-deliver";
+const person = { email: "ana@example.com", first_name: "Ana", last_name: "Silva" };
 
 let stack: Stack;
 const calls: AwsCall[] = [];
@@ -139,5 +142,63 @@ describe("usage", () => {
     const whole = Number(counted.total.requests_cost_usd) + priced;
     expect(Math.abs(Number(counted.total.cost_usd) - whole)).toBeLessThan(1e-8);
     await receiver.stop();
+  });
+
+  it("has the messages that a client of the stream received and sent, and its minutes, exactly", async () => {
+    const { worker, api, asking } = await brokerage();
+    const own = `&actor_id=${worker.application_id}`;
+    const { ticket } = (await api.call<{ ticket: string }>("POST", "/stream_tickets")).body;
+    const opened = Date.now();
+    const client = await openStream(`${stack.cloud.streamUrl}?ticket=${ticket}`);
+    client.send({ type: "subscribe", id: "1", channels: [{ name: "events", after_sequence: "0" }] });
+    await client.next(({ type }) => type === "subscribed");
+    await fundedAccount(api, "100.00");
+    const last = await eventually(async () => {
+      const { body } = await asking.call<{ data: { type: string; sequence: string }[] }>("GET", "/events?limit=100");
+      const numbers = body.data.map(({ sequence }) => Number(sequence));
+      return body.data.some(({ type }) => type === "transaction.completed") ? Math.max(...numbers) : undefined;
+    });
+    const brings = (message: { messages?: { sequence?: string }[] }, number: number) =>
+      message.messages?.some(({ sequence }) => Number(sequence) >= number) ?? false;
+    await client.next((message) => brings(message, last));
+    // The worker dies when it is about to store what the client has: it sends that again, and both count.
+    const isSaving = ({ body }: AwsCall) => JSON.stringify(body).includes("cursor_version");
+    deadly = (call) => call.functionName === streamer && call.phase === "before" && isSaving(call);
+    expect((await api.call("POST", "/clients", { body: person })).status).toBe(201);
+    for (const _time of ["first", "second"]) await client.next((message) => brings(message, last + 1));
+    expect(deadly).toBeUndefined();
+    const pings = 3;
+    for (let turn = 0; turn < pings; turn += 1) {
+      client.send({ type: "ping", id: String(turn) });
+      await client.next(({ type }) => type === "pong");
+    }
+    const [received, sent] = [client.count(), 1 + pings];
+    await client.close();
+    const minutes = Math.ceil((Date.now() - opened) / 60_000);
+
+    // Of each kind of call that a run makes for this, one is the last thing that it does.
+    for (const phase of ["before", "after"] as const) {
+      for (const action of ["FilterLogEvents", "UpdateItem"]) {
+        deadly = (call) => call.functionName === collector && call.action === action && call.phase === phase;
+        await expect(collect()).rejects.toThrow();
+      }
+    }
+    const counted = await eventually(async () => {
+      await collect();
+      const found = await usage(asking, own);
+      return found.total.connection_minutes > 0 && found.total.messages_sent >= received ? found : undefined;
+    });
+    await Promise.all([collect(), collect()]);
+    expect(await usage(asking, own)).toEqual(counted);
+    const { messages_sent, messages_received, connection_minutes } = counted.total;
+    expect({ messages_sent, messages_received, connection_minutes }).toEqual({
+      messages_sent: received,
+      messages_received: sent,
+      connection_minutes: minutes,
+    });
+    expect(counted.stream).toMatchObject([{ actor_id: worker.application_id, messages_sent, messages_received }]);
+    const prices = pricesOf(pricedRegion(counted.prices.region));
+    expect(counted.total.stream_cost_usd).toBe(streamDollars(counted.total, prices).toFixed(9));
+    expect((await usage(asking, `&actor_id=${worker.tenant_id}`)).stream).toEqual([]);
   });
 });

@@ -66,9 +66,24 @@ describe("FilterLogEvents", () => {
     expect(found).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
+  it("finds lines that match any of several comparisons", () => {
+    const either = '{ ($.message = "request") || ($.message = "Sweep recovered work.") }';
+    expect(seconds(logs.filter({ logGroupName: "requests", filterPattern: either }))).toEqual([1, 3, 4, 5]);
+    const other = '{ ($.message = "none") || ($.message = "Sweep recovered work.") }';
+    expect(seconds(logs.filter({ logGroupName: "requests", filterPattern: other }))).toEqual([3]);
+  });
+
   it("refuses what it does not know", () => {
     expect(() => logs.filter({ logGroupName: "none" })).toThrow("The specified log group does not exist.");
     expect(() => logs.filter({ logGroupName: "others", interleaved: true })).toThrow("interleaved");
-    expect(() => logs.filter({ logGroupName: "others", filterPattern: "request" })).toThrow("filter pattern");
+    const term = '$.message = "request"';
+    for (const filterPattern of [
+      "request",
+      `{ ${term} && ${term} }`,
+      `{ ${term} || ${term} }`,
+      `(${term}) || (${term})`,
+    ]) {
+      expect(() => logs.filter({ logGroupName: "others", filterPattern })).toThrow("filter pattern");
+    }
   });
 });

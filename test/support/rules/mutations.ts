@@ -310,9 +310,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a request counted for each of its lines",
-    file: "shared/domain/usage/request-count.ts",
-    edits: [["this.seen.add(line.request_id);", ""]],
-    test: { file: "test/domain/usage/request-count.test.ts", name: "are counted once for each request" },
+    file: "shared/domain/usage/usage-count.ts",
+    edits: [["this.seen.add(id).size > size;", "this.seen.add(id).size > 0;"]],
+    test: { file: "test/domain/usage/usage-count.test.ts", name: "are counted once for each request" },
   },
   {
     name: "an earlier reading of the log in the place of a later one",

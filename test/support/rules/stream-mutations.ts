@@ -53,4 +53,22 @@ export const streamMutations: readonly Mutation[] = [
     ],
     test: { file: "test/data/stream/deliver.test.ts", name: "that takes nothing is ended after five seconds" },
   },
+  {
+    name: "a connection counted for each line about its end",
+    file: "shared/domain/usage/usage-count.ts",
+    edits: [["&& this.isNew(connection_id)))", "))"]],
+    test: { file: "test/domain/usage/usage-count.test.ts", name: "are counted once each, however often" },
+  },
+  {
+    name: "ends of connections that were logged late left out",
+    file: "shared/usage/requests.ts",
+    edits: [["const isOver = hour.to_ms <= nowMs();", "const isOver = hour.to_ms > nowMs();"]],
+    test: { file: "test/data/usage/collect.test.ts", name: "has each connection once" },
+  },
+  {
+    name: "the end of a connection noted again when it is repeated",
+    file: "shared/stream/membership.ts",
+    edits: [["logConnection({ ended_at, ...connection });", "logConnection({ ...connection, ended_at });"]],
+    test: { file: "test/data/stream/usage.test.ts", name: "dies at its write 1" },
+  },
 ];

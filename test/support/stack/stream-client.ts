@@ -9,6 +9,8 @@ export interface StreamSocket {
   /** The next message that is so, also one that came before; those that are not are left out. */
   // biome-ignore lint/suspicious/noExplicitAny: messages are checked by the assertions, not by the compiler.
   readonly next: (isWanted: (message: any) => boolean) => Promise<any>;
+  /** How many messages came so far. */
+  readonly count: () => number;
   readonly close: () => Promise<void>;
 }
 
@@ -17,7 +19,11 @@ export async function openStream(url: string, token?: string): Promise<StreamSoc
   const socket = new WebSocket(url, "brokerage.v2+json", headersOf(token));
   // biome-ignore lint/suspicious/noExplicitAny: see above.
   const received: any[] = [];
-  socket.on("message", (data) => received.push(JSON.parse(String(data))));
+  let count = 0;
+  socket.on("message", (data) => {
+    count += 1;
+    received.push(JSON.parse(String(data)));
+  });
   const ended = new AbortController();
   socket.on("close", (code) => ended.abort(new Error(`The connection was closed with ${code}.`)));
   await once(socket, "open");
@@ -33,6 +39,7 @@ export async function openStream(url: string, token?: string): Promise<StreamSoc
         await once(socket, "message", { signal: AbortSignal.any([ended.signal, AbortSignal.timeout(30_000)]) });
       }
     },
+    count: () => count,
     close: async () => {
       if (socket.readyState === WebSocket.CLOSED) return;
       const closed = once(socket, "close");

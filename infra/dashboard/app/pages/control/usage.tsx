@@ -59,7 +59,7 @@ export function UsagePage() {
 }
 
 function Report({ usage }: { readonly usage: Usage }) {
-  const { total, data, events, prices } = usage;
+  const { total, data, events, stream, prices } = usage;
   const days = totalsOf(data, ({ day }) => day);
   return (
     <>
@@ -68,9 +68,12 @@ function Report({ usage }: { readonly usage: Usage }) {
           ["Requests", grouped(String(total.requests))],
           ["Events", grouped(String(total.events))],
           ["Deliveries", grouped(String(total.deliveries))],
+          ["Messages", grouped(String(total.messages_sent + total.messages_received))],
+          ["Connection minutes", grouped(String(total.connection_minutes))],
           ["Cost", dollars(total.cost_usd)],
           ["of requests", dollars(total.requests_cost_usd)],
           ["of events and deliveries", dollars(total.events_cost_usd)],
+          ["of the stream", dollars(total.stream_cost_usd)],
           ["Prices", `${prices.region}, ${prices.read_on}`],
         ]}
       />
@@ -107,6 +110,16 @@ function Report({ usage }: { readonly usage: Usage }) {
           />
         </Panel>
       )}
+      {stream.length > 0 && (
+        <Panel title="Stream by caller">
+          <Table
+            caption="Stream by caller"
+            rows={stream}
+            columns={streamColumns}
+            idOf={(row) => row.day + row.actor_id}
+          />
+        </Panel>
+      )}
     </>
   );
 }
@@ -116,6 +129,15 @@ const eventColumns: readonly Column<Usage["events"][number]>[] = [
   { head: "Caller", small: "name", cell: ({ actor_id }) => <Caller id={actor_id} /> },
   { head: "Events", width: 120, right: true, small: "amount", cell: ({ events }) => grouped(String(events)) },
   { head: "Deliveries", width: 120, right: true, cell: ({ deliveries }) => grouped(String(deliveries)) },
+  { head: "Cost", width: 130, right: true, wide: true, cell: ({ cost_usd }) => dollars(cost_usd) },
+];
+
+const streamColumns: readonly Column<Usage["stream"][number]>[] = [
+  { head: "Day", width: 120, small: "age", cell: ({ day }) => day },
+  { head: "Caller", small: "name", cell: ({ actor_id }) => <Caller id={actor_id} /> },
+  { head: "Sent", width: 110, right: true, small: "amount", cell: (row) => grouped(String(row.messages_sent)) },
+  { head: "Received", width: 110, right: true, wide: true, cell: (row) => grouped(String(row.messages_received)) },
+  { head: "Minutes", width: 110, right: true, cell: (row) => grouped(String(row.connection_minutes)) },
   { head: "Cost", width: 130, right: true, wide: true, cell: ({ cost_usd }) => dollars(cost_usd) },
 ];
 
