@@ -89,7 +89,7 @@ export async function bundle(options: BundleOptions): Promise<Bundles> {
   await mkdir(outdir, { recursive: true });
   const diet = (options.diet ?? process.env["SDK_DIET"] !== "0") ? awsClient() : undefined;
   if (diet !== undefined) assertVersions(installedVersion);
-  const { metafile } = await build({
+  const { metafile, warnings } = await build({
     entryPoints,
     outdir,
     outExtension: { ".js": ".mjs" },
@@ -106,6 +106,8 @@ export async function bundle(options: BundleOptions): Promise<Bundles> {
     plugins: [packedDescription(), declarations(), ...(diet === undefined ? [] : [diet.plugin])],
     ...(diet === undefined && { banner: { js: requireOfNode } }),
   });
+  const missing = warnings.find(({ id }) => id === "import-is-undefined");
+  if (missing !== undefined) throw new Error(`${missing.location?.file}: ${missing.text}`);
   if (diet !== undefined) assertReplaced(metafile, diet.hits);
   await writeFile(join(outdir, "metafile.json"), JSON.stringify(metafile));
   return { directories: new Map(options.entries.map(({ file }) => [file, join(outdir, file)])), metafile };

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { extname, join } from "node:path";
 import type { Loader, Metafile, Plugin } from "esbuild";
+import { builtinMembers } from "./builtin-members.ts";
 import { operationsModule } from "./json-operations.ts";
 import {
   anyClient,
@@ -166,8 +167,7 @@ function builtin(name: string): string {
   if (name === "stream/web") {
     return `module.exports = { get ReadableStream() { return ${loaded(name)}.ReadableStream; } };`;
   }
-  const members = Object.keys(process.getBuiltinModule(`node:${name}`) ?? {});
-  const named = members.filter((each) => /^[A-Za-z]\w*$/.test(each) && each !== "default");
+  const named = builtinMembers[name] ?? [];
   const constants = named.map((each) => `const _${each} = /* @__PURE__ */ (() => all.${each})();`);
   const exported = named.map((each) => `_${each} as ${each}`);
   return `const all = ${loaded(name)};\n${constants.join("\n")}\nexport { all as default, ${exported.join(", ")} };`;

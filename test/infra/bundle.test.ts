@@ -47,6 +47,28 @@ test("the chain of credential providers is not in the bundle", async () => {
   expect(code).not.toMatch(/AWS_WEB_IDENTITY_TOKEN_FILE|AWS_CONTAINER_CREDENTIALS_RELATIVE_URI|sso_start_url/);
 });
 
+test("a Node whose modules have other members makes the same bundles", async () => {
+  const crypto: Record<string, unknown> = process.getBuiltinModule("node:crypto");
+  const entries = [{ name: "The fixture dependencies", file: "dependencies" }];
+  crypto["madeByALaterVersion"] = () => undefined;
+  const { metafile } = await bundle({ entries, root: fixtures, outdir: join(outdir, "later") }).finally(() => {
+    delete crypto["madeByALaterVersion"];
+  });
+  expect(metafile.inputs["builtin:crypto"]).toEqual(bundles.metafile.inputs["builtin:crypto"]);
+  const [first, later] = ["dependencies", "later/dependencies"].map((folder) => join(outdir, folder, "index.mjs"));
+  expect(await readFile(String(later), "utf8")).toBe(await readFile(String(first), "utf8"));
+});
+
+test.each([
+  ["by its name", 'import { cpus } from "node:os";\nexport const handler = () => cpus();'],
+  ["with all others", 'import * as os from "node:os";\nexport const handler = () => os.cpus();'],
+])("a member of a module of Node that is not written down stops the build when it is imported %s", async (_, text) => {
+  const root = await mkdtemp(join(outdir, "members-"));
+  await writeFile(join(root, "members.ts"), text);
+  const entries = [{ name: "The row members", file: "members" }];
+  await expect(bundle({ entries, root, outdir: join(root, "out") })).rejects.toThrow(/members\.ts.*"cpus"/);
+});
+
 /** Every rule met once, but for those named. */
 function met(...missed: readonly string[]): Hits {
   const rules = [...replacements.map(({ replaces }) => replaces), ...otherRules];
