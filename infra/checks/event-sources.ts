@@ -62,6 +62,45 @@ const eventSources: Rule = (assembly) =>
     ];
   });
 
+/** Messages of one invocation that a queue gives without a window. */
+const maxPlainBatch = 10;
+
+/**
+ * What Lambda refuses of a mapping (AWS docs: creating and configuring an SQS event source mapping): a window on a FIFO
+ * queue, more than ten messages without one, and a concurrency outside 2 to 1000.
+ */
+const refusedMappings: Rule = (assembly) =>
+  ofType(assembly, "AWS::Lambda::EventSourceMapping").flatMap((mapping) => {
+    const queue = queueOf(assembly, mapping);
+    if (queue === undefined) return [];
+    const { BatchSize: size = maxPlainBatch, MaximumBatchingWindowInSeconds: window } = mapping.properties;
+    const most = Number(objectOf(mapping.properties["ScalingConfig"])["MaximumConcurrency"] ?? 2);
+    const isFifo = queue.properties["FifoQueue"] === true;
+    const problems = [
+      ...(isFifo && window !== undefined ? ["A FIFO queue takes no batching window."] : []),
+      ...(Number(size) > maxPlainBatch && (isFifo || !(Number(window) > 0)) ? [`${size} messages need a window.`] : []),
+      ...(most < 2 || most > 1000 ? [`A maximum concurrency of ${most} is refused.`] : []),
+    ];
+    return problems.map((problem) => finding("refused-mapping", mapping, problem));
+  });
+
+/** SQS refuses a FIFO queue without its ending, and dead letters of the other kind. */
+const refusedQueues: Rule = (assembly) =>
+  ofType(assembly, "AWS::SQS::Queue").flatMap((queue) => {
+    const { FifoQueue: fifo, QueueName: name, RedrivePolicy: redrive, DeduplicationScope: scope } = queue.properties;
+    const isFifo = fifo === true;
+    const dead = resourceOf(assembly, "AWS::SQS::Queue", objectOf(redrive)["deadLetterTargetArn"]);
+    const perGroup = queue.properties["FifoThroughputLimit"] === "perMessageGroupId";
+    const problems = [
+      ...(name !== undefined && String(name).endsWith(".fifo") !== isFifo ? ["The name of a FIFO queue ends so."] : []),
+      ...(dead !== undefined && (dead.properties["FifoQueue"] === true) !== isFifo
+        ? ["Its dead letters are of another kind of queue."]
+        : []),
+      ...(perGroup && scope !== "messageGroup" ? ["A throughput per group needs the same deduplication."] : []),
+    ];
+    return problems.map((problem) => finding("refused-queue", queue, problem));
+  });
+
 const defaultRetentionSeconds = 345_600;
 
 /**
@@ -102,6 +141,8 @@ export const eventSourceRules: readonly Rule[] = [
   queueVisibility,
   reservedConcurrency,
   eventSources,
+  refusedMappings,
+  refusedQueues,
   deadLetters,
   silentQueues,
 ];

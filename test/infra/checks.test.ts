@@ -1,40 +1,16 @@
 import { beforeAll, expect, test } from "vitest";
-import type { NamedTemplate, Template } from "../../infra/checks/assembly.ts";
+import type { NamedTemplate } from "../../infra/checks/assembly.ts";
 import { checkTemplates } from "../../infra/checks/index.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Stage } from "../../shared/routes/route.ts";
 import { keptStage, type SynthesizedStage } from "./assembly.ts";
+import { type Found, find, withText } from "./checks/planted.ts";
 
 let stage: SynthesizedStage;
 
 beforeAll(async () => {
   stage = await keptStage({ stage: "production", config: { leadingKeys: true } });
 });
-
-interface Found {
-  readonly logicalId: string;
-  // A defect is planted by writing into the template at will.
-  readonly properties: Record<string, unknown>;
-  readonly resource: Record<string, unknown>;
-  readonly template: Template;
-}
-
-/** The first resource of a type that fits, in a copy of the templates. */
-function find(templates: readonly NamedTemplate[], type: string, fits = (_: string) => true): Found {
-  for (const { template } of templates) {
-    for (const [logicalId, resource] of Object.entries(template.Resources)) {
-      if (resource.Type === type && fits(JSON.stringify([logicalId, resource]))) {
-        const writable = resource as unknown as Record<string, unknown>;
-        return { logicalId, template, resource: writable, properties: resource.Properties as Record<string, unknown> };
-      }
-    }
-  }
-  throw new Error(`There is no such ${type}.`);
-}
-
-function withText(text: string) {
-  return (json: string) => json.includes(text);
-}
 
 /** The `n`th statement of a role's own policy. */
 function statements(role: Found): Record<string, unknown>[] {
