@@ -1,7 +1,7 @@
 import { type Assembly, type Entry, isObject, type Json, listOf, objectOf, ofType, resourceOf } from "./assembly.ts";
 import { type Finding, finding, type Rule } from "./rule.ts";
 
-// What API Gateway refuses of a WebSocket API at the deployment, and what it accepts and then fails every connection by.
+// What API Gateway refuses of a WebSocket API at the deployment, and what it accepts and then fails connections by.
 
 const v2 = "AWS::ApiGatewayV2";
 
@@ -108,7 +108,7 @@ const missingRoutes: Rule = (assembly) =>
         .map((key) => finding("socket-route", api, `The API needs one route ${key}.`));
     });
 
-/** A stage deploys what is there: without the routes a first deployment fails, and API Gateway limits nothing itself. */
+/** A stage deploys what is there: without the routes a first deployment fails, and it has no limits by itself. */
 const stages: Rule = (assembly) =>
   ofSockets(assembly, "Stage").flatMap((entry) => {
     const { AccessLogSettings: logs, AutoDeploy: auto, DefaultRouteSettings: settings } = entry.properties;
