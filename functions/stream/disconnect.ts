@@ -3,10 +3,15 @@ import { limits } from "../../shared/limits.ts";
 import { withinBudget } from "../../shared/runtime/budget.ts";
 import { env } from "../../shared/runtime/env.ts";
 import { leaveStream } from "../../shared/stream/membership.ts";
-import { placeOf, type SocketEvent } from "../../shared/stream/socket-event.ts";
+import { isMessage, placeOf, type SocketEvent } from "../../shared/stream/socket-event.ts";
 
-/** `$disconnect` of the stream. API Gateway may lose it: then the next message to it, or the sweep, has its effect. */
+/**
+ * `$disconnect` of the stream. API Gateway may lose it: then the next message to it, or the sweep, has its effect. A
+ * message that names this route has none: it would free the place of a connection that stays open.
+ */
 export async function handler(event: SocketEvent): Promise<APIGatewayProxyResult> {
-  await withinBudget(limits.request.write_budget_ms * env.budgetFactor, () => leaveStream(placeOf(event)));
+  if (!isMessage(event)) {
+    await withinBudget(limits.request.write_budget_ms * env.budgetFactor, () => leaveStream(placeOf(event)));
+  }
   return { statusCode: 200, body: "" };
 }

@@ -8,6 +8,8 @@ export interface SocketEvent extends Partial<HeaderHolder> {
   readonly isBase64Encoded: boolean;
   readonly requestContext: {
     readonly connectionId: string;
+    /** What happened. It decides, not the route: a message chooses its route by what stands in it. */
+    readonly eventType?: "CONNECT" | "MESSAGE" | "DISCONNECT";
     /** What the authorizer said at the handshake; the gateway keeps it as long as the connection. */
     readonly authorizer?: unknown;
   };
@@ -16,6 +18,14 @@ export interface SocketEvent extends Partial<HeaderHolder> {
 /** Where a connection is, and the application or operator that holds it. */
 export interface HeldPlace extends ConnectionPlace {
   readonly holder_id: string;
+}
+
+/**
+ * Whether a client has sent this. API Gateway compares `type` of a message with the keys of all routes (AWS docs: route
+ * selection expressions), so a client could name that of the handshake or of the end.
+ */
+export function isMessage({ requestContext }: SocketEvent): boolean {
+  return requestContext.eventType === "MESSAGE";
 }
 
 /**

@@ -101,6 +101,19 @@ describe("connections of one application", () => {
     expect(counts(await stateOf(caller))).toEqual([25]);
   });
 
+  it("are neither opened nor ended by a message that names the route of the handshake or of the end", async () => {
+    const caller = newCaller();
+    const { connection } = await gateway.connect(caller);
+    await gateway.send(connection, { type: "subscribe", id: "1", channels: [{ name: "quotes", symbols: ["EURUSD"] }] });
+    const before = await stateOf(caller, [connection]);
+    expect(before.connections[0]?.rate_count).toBe(1);
+    await gateway.sendTo("$connect", connection);
+    await gateway.sendTo("$disconnect", connection);
+    expect(await stateOf(caller, [connection])).toEqual(before);
+    await gateway.disconnect(connection);
+    expect((await stateOf(caller, [connection])).connections[0]).toBeUndefined();
+  });
+
   it("that have expired, or are not stored, take no place", async () => {
     const caller = newCaller();
     const clients = (await times(25, () => gateway.connect(caller))).map(({ connection }) => connection);

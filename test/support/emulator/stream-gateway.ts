@@ -36,6 +36,8 @@ export interface StreamGateway {
   /** What was sent to a connection since the last time. */
   // biome-ignore lint/suspicious/noExplicitAny: messages are checked by the assertions, not by the compiler.
   readonly received: (client: StreamClient) => any[];
+  /** A message whose `type` is the key of a route that is for no messages. */
+  readonly sendTo: (route: "$connect" | "$disconnect", client: StreamClient) => Promise<void>;
   readonly disconnect: (client: StreamClient) => Promise<void>;
   readonly sweep: () => Promise<Record<string, number>>;
   readonly stop: () => Promise<void>;
@@ -58,7 +60,7 @@ export async function startStreamGateway(): Promise<StreamGateway> {
 
   const opened = async (client: StreamClient, protocols: readonly string[] = []): Promise<HandshakeAnswer> => {
     const { statusCode: status, headers = {} } = await onConnect(
-      socketEvent(client, { "Sec-WebSocket-Protocol": protocols }),
+      socketEvent(client, "CONNECT", { "Sec-WebSocket-Protocol": protocols }),
     );
     return { status, headers, connection: client };
   };
@@ -87,7 +89,11 @@ export async function startStreamGateway(): Promise<StreamGateway> {
         : typeof message === "string"
           ? message
           : JSON.stringify(message);
-      await onMessage({ ...socketEvent(client), body, isBase64Encoded: isBinary });
+      await onMessage({ ...socketEvent(client, "MESSAGE"), body, isBase64Encoded: isBinary });
+    },
+    sendTo: async (route, client) => {
+      const onRoute = route === "$connect" ? onConnect : onDisconnect;
+      await onRoute({ ...socketEvent(client, "MESSAGE"), body: JSON.stringify({ type: route }) });
     },
     received: ({ id }) => {
       kept.push(...connections.takeCalls());
@@ -96,18 +102,22 @@ export async function startStreamGateway(): Promise<StreamGateway> {
       return own.map(({ method, message }) => (method === "DELETE" ? "closed" : message));
     },
     disconnect: async (client) => {
-      await onDisconnect(socketEvent(client));
+      await onDisconnect(socketEvent(client, "DISCONNECT"));
     },
     sweep: () => onSweep({}, { getRemainingTimeInMillis: () => 60_000 } as never),
     stop: connections.stop,
   };
 }
 
-function socketEvent({ id, context }: StreamClient, headers: Readonly<Record<string, readonly string[]>> = {}) {
+function socketEvent(
+  { id, context }: StreamClient,
+  eventType: "CONNECT" | "MESSAGE" | "DISCONNECT",
+  headers: Readonly<Record<string, readonly string[]>> = {},
+) {
   const event: SocketEvent = {
     multiValueHeaders: headers,
     isBase64Encoded: false,
-    requestContext: { connectionId: id, authorizer: context },
+    requestContext: { connectionId: id, eventType, authorizer: context },
   };
   return event;
 }
