@@ -20,7 +20,6 @@ import { StreamApi } from "../constructs/stream-api.ts";
 import { Tables } from "../constructs/table.ts";
 import { WebhookLadder } from "../constructs/webhook-ladder.ts";
 import { WorkQueue } from "../constructs/work-queue.ts";
-import { slowRoutes } from "../latency.ts";
 import { type StageConfig, serviceName } from "../stages.ts";
 import { BackgroundFunctions, workTimeout } from "./background-functions.ts";
 import { DashboardStack } from "./dashboard.ts";
@@ -173,7 +172,7 @@ export class ServiceStack extends Stack {
       stageIds: counted.filter(({ stage }) => stage !== undefined).map(({ id }) => id),
       lateStreams: background.lateStreams,
       streamApiId: this.stream.apiId,
-      routeIds: routes.map(({ id }) => id).filter((id) => slowRoutes[id] === undefined),
+      routeIds: routes.map(({ id }) => id),
     });
     new Budget(this, "Cost", { config, topic: alarms.topic });
   }

@@ -161,7 +161,7 @@ function report(lines: readonly Line[], missed: readonly string[]): string {
       ];
     });
   const table = [heads, ["---", ...heads.slice(1).map(() => "---:")], ...rows];
-  const slow = Object.entries(slowRoutes).map(([id, reason]) => `- \`${id}\`: ${reason}`);
+  const slow = Object.entries(slowRoutes).map(([id, { reason }]) => `- \`${id}\`: ${reason}`);
   const judged = missed.length === 0 ? "No route misses." : missed.map((line) => `- ${line}`).join("\n");
   return `# Average latency of each route: a model
 

@@ -23,3 +23,18 @@ export const fiveMinutes = Duration.minutes(5);
 export function filledSum(names: readonly string[]): string {
   return names.map((name) => `FILL(${name}, 0)`).join(" + ");
 }
+
+/** Metrics that one alarm may calculate with (AWS docs: CloudWatch alarm based on a metric math expression). */
+const metricsPerAlarm = 10;
+
+/** As many rules as it takes for an alarm to calculate with all functions, named `<id>`, `<id>-2` and so on. */
+export function byAlarm(
+  id: string,
+  functionIds: readonly string[],
+  ruleOf: (id: string, functionIds: readonly string[]) => AlarmRule,
+): AlarmRule[] {
+  return Array.from({ length: Math.ceil(functionIds.length / metricsPerAlarm) }, (_, n) => {
+    const some = functionIds.slice(n * metricsPerAlarm, (n + 1) * metricsPerAlarm);
+    return ruleOf(n === 0 ? id : `${id}-${n + 1}`, some);
+  });
+}

@@ -16,11 +16,12 @@ import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import type { MetricName } from "../../../shared/runtime/log.ts";
-import { averageDurationMs, averageLatencyMs } from "../../latency.ts";
+import { averageLatencyMs } from "../../latency.ts";
 import { apiVersion, functionName, type StageConfig, serviceName } from "../../stages.ts";
 import { allow } from "../grants.ts";
-import { type AlarmRule, filledSum, fiveMinutes } from "./alarm-rule.ts";
+import { type AlarmRule, byAlarm, filledSum, fiveMinutes } from "./alarm-rule.ts";
 import { platformAlarms } from "./platform-alarms.ts";
+import { routeLatencyRules } from "./route-latency-alarms.ts";
 import { runbookOf } from "./runbooks.ts";
 import { streamAlarms, streamErrorRule } from "./stream-alarms.ts";
 import { tableRules, type WatchedTables } from "./table-alarms.ts";
@@ -42,7 +43,7 @@ export interface AlarmsProps {
   readonly lateStreams: readonly LateStream[];
   /** Id of the WebSocket API. */
   readonly streamApiId: string;
-  /** Ids of the functions behind routes that must keep the average latency. */
+  /** Ids of the functions behind routes. */
   readonly routeIds: readonly string[];
 }
 
@@ -53,9 +54,6 @@ export interface LateStream {
   readonly functionId: string;
 }
 
-/** Metrics that one alarm may calculate with (AWS docs: CloudWatch alarm based on a metric math expression). */
-const metricsPerAlarm = 10;
-
 const halfHour = Duration.minutes(30);
 
 /** Share of requests that may fail: the objective is 99.9 % over 30 days. */
@@ -63,18 +61,6 @@ const errorBudgetPercent = 0.1;
 /** Burning 14.4 times the budget uses up 2 % of a month's in an hour; 6 times uses up 5 % in six hours. */
 const fastBurn = 14.4;
 const slowBurn = 6;
-
-/** As many rules as it takes for an alarm to calculate with all functions, named `<id>`, `<id>-2` and so on. */
-function byAlarm(
-  id: string,
-  functionIds: readonly string[],
-  ruleOf: (id: string, functionIds: readonly string[]) => AlarmRule,
-): AlarmRule[] {
-  return Array.from({ length: Math.ceil(functionIds.length / metricsPerAlarm) }, (_, n) => {
-    const some = functionIds.slice(n * metricsPerAlarm, (n + 1) * metricsPerAlarm);
-    return ruleOf(n === 0 ? id : `${id}-${n + 1}`, some);
-  });
-}
 
 /** The alarms of a stage, one topic that they call, and one dashboard with what they look at. */
 export class Alarms extends Construct {
@@ -190,7 +176,7 @@ export class Alarms extends Construct {
         evaluationPeriods: 5,
         datapointsToAlarm: 3,
       },
-      ...this.routeLatencyRules(),
+      ...routeLatencyRules(this.props.routeIds, (id) => this.lambdaMetric(id, "Duration", "Average")),
       {
         id: "counter-failed-open",
         description: "Requests passed uncounted because the request counter could not be asked.",
@@ -204,31 +190,6 @@ export class Alarms extends Construct {
         threshold: 0,
       },
     ];
-  }
-
-  /**
-   * Alarms on the slowest of some routes by the average duration of their functions. The gateway's own metrics of a
-   * route would cost 0.30 USD a month each; the duration of a function costs nothing.
-   */
-  private routeLatencyRules(): AlarmRule[] {
-    return byAlarm("route-latency", this.props.routeIds, (id, functionIds) => {
-      const metrics = functionIds.map((each) => this.lambdaMetric(each, "Duration", "Average"));
-      const named = metrics.map((metric, n) => [`f${n}`, metric] as const);
-      return {
-        id,
-        description: `One of ${functionIds.join(", ")} takes longer than ${averageLatencyMs} ms on average.`,
-        metric: new MathExpression({
-          expression: `MAX([${named.map(([name]) => `FILL(${name}, 0)`).join(", ")}])`,
-          usingMetrics: Object.fromEntries(named),
-          label: "slowest, ms",
-          period: fiveMinutes,
-        }),
-        threshold: averageDurationMs,
-        evaluationPeriods: 6,
-        datapointsToAlarm: 5,
-        drawn: metrics,
-      };
-    });
   }
 
   /** Alarms on the errors of these functions. */

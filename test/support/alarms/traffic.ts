@@ -1,4 +1,4 @@
-import { slowRoutes } from "../../../infra/latency.ts";
+import { expectedDurationMs, slowRoutes } from "../../../infra/latency.ts";
 import { functionName } from "../../../infra/stages.ts";
 import type { Stage } from "../../../shared/routes/route.ts";
 import type { Metric, MetricData } from "./metric-data.ts";
@@ -29,8 +29,10 @@ function ageOf(queue = ""): number {
 
 function durationOf(stage: Stage, name: string, slot: number): readonly number[] {
   if (deployed.has(slot)) return [400, 20];
-  const isSlow = Object.keys(slowRoutes).some((id) => functionName(stage, id) === name);
-  return isSlow ? [45, 70] : [9, 12, 30];
+  const slow = Object.keys(slowRoutes).find((id) => functionName(stage, id) === name);
+  if (slow === undefined) return [9, 12, 30];
+  const expected_ms = expectedDurationMs(slow);
+  return [0.8 * expected_ms, 1.3 * expected_ms];
 }
 
 const once = ["EventPublishFailed", "DeliveryMessageFailed", "CommandLate", "CommandUnknown"];

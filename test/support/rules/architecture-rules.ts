@@ -100,6 +100,7 @@ const ofFormats = [
   ...["margin", "nights/clock", "partial-lots", "pricing/symbol"].map((name) => `shared/domain/trading/${name}.ts`),
   "shared/domain/delivery-attempt.ts",
   "shared/domain/feed/source.ts",
+  "infra/constructs/alarms/alarm-rule.ts",
   "infra/constructs/alarms/alarms.ts",
   "infra/constructs/alarms/table-alarms.ts",
 ];
