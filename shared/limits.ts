@@ -653,6 +653,8 @@ export const limits = {
     silent_after_seconds: { default: 60, min: 30, max: 600 },
     /** Seconds between two snapshots of a source: the default, and what a source may have instead. */
     snapshot_interval_seconds: { default: 60, min: 10, max: 86_400 },
+    /** Intervals without a snapshot after which they are late: one may be lost, and the next takes time to be made. */
+    snapshots_late_after_intervals: 3,
     /** Items of one batch. */
     max_items: 100,
     /** Prices of one call. */

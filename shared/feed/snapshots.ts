@@ -98,7 +98,7 @@ async function advanceHead(snapshot: Snapshot, first: Head): Promise<boolean> {
     if (before?.snapshot_id === snapshot_id) return true;
     if (before !== undefined && isOlder(snapshot, before)) return false;
     const fields = { tenant_id, source_id, snapshot_id, as_of_seq, taken_at };
-    const after: SnapshotHead = { ...fields, version: (before?.version ?? 0) + 1 };
+    const after: SnapshotHead = { ...fields, received_at: nowIso(), version: (before?.version ?? 0) + 1 };
     const done =
       before === undefined
         ? (await putOnce(snapshotHeads, after)) === undefined

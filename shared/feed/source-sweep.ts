@@ -1,6 +1,6 @@
 import { unchanged } from "../domain/decision.ts";
-import { type FeedSource, silentFrom, watchSource } from "../domain/feed/source.ts";
-import { isSilent } from "../domain/trading/pricing/source.ts";
+import type { FeedSource } from "../domain/feed/source.ts";
+import { quietUntil, type WatchedSource, watchSource } from "../domain/feed/watch-source.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
@@ -8,14 +8,16 @@ import { rescheduled, type SweepResult, sweepItems } from "../table/due.ts";
 import { feedSources } from "../table/entities.ts";
 import { isStill } from "../table/expression.ts";
 import { changeItem } from "../table/items.ts";
+import { type Load, loadItems } from "../table/store.ts";
 import { commitDecision, prepared } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
-import { loadSource } from "./sources.ts";
+import { driftRef } from "./drift-refs.ts";
 
 /**
- * Announces the sources that have fallen silent and those that are heard of again, each once: the change of the source
- * and its event are one commit on its version. A source that is heard of is put off until it could be silent, without a
- * new version; one that is silent, or was never heard of, stays due and costs two reads a sweep.
+ * Announces the sources that have fallen silent, those whose snapshots do not come, and those that are heard of again,
+ * each once: the change of the source and its events are one commit on its version. A source that is heard of is put
+ * off until it could be silent or late, without a new version; one that is, or was never heard of, stays due and costs
+ * two calls of reads a sweep.
  */
 export function watchSources(hasTime: () => boolean, remainingMs: () => number): Promise<SweepResult> {
   return sweepItems<FeedSource>("SOURCE", hasTime, {
@@ -27,10 +29,11 @@ export function watchSources(hasTime: () => boolean, remainingMs: () => number):
 }
 
 async function watch({ id, tenant_id }: FeedSource, remainingMs: () => number): Promise<boolean> {
-  const { source, pulse } = await loadSource(tenant_id, id);
-  if (source === undefined || pulse === undefined) return false;
-  if (source.stale_since === undefined && !isSilent(pulse, nowIso())) {
-    await putOff(source, silentFrom(pulse));
+  const seen = await loadWatched((refs) => loadItems(tenant_id, refs), id);
+  if (seen === undefined) return false;
+  if (watchSource(seen, { now: nowIso() }) === undefined) {
+    const watch_at = quietUntil(seen, nowIso());
+    if (watch_at !== undefined) await putOff(seen.source, watch_at);
     return false;
   }
   let announces = false;
@@ -38,14 +41,22 @@ async function watch({ id, tenant_id }: FeedSource, remainingMs: () => number): 
   const outcome = await commitDecision<FeedSource | undefined>(
     { tenant_id, newContext, remainingMs },
     async (load, context) => {
-      const { source: now } = await load({ source: tradingRef.feedSource(id) });
-      const seen = now && (await load({ pulse: tradingRef.pulse(now.name) }));
-      const decision = now && watchSource({ source: now, pulse: seen?.pulse }, context);
+      const now = await loadWatched(load, id);
+      const decision = now && watchSource(now, context);
       announces = decision?.ok ?? false;
-      return decision === undefined ? unchanged(now) : prepared(decision, context);
+      return decision === undefined ? unchanged(now?.source) : prepared(decision, context);
     },
   );
   return announces && outcome.kind === "done";
+}
+
+/** A source with its last sign of life and its newest snapshot; undefined when there is none. */
+async function loadWatched(load: Load, id: string): Promise<WatchedSource | undefined> {
+  const { source } = await load({ source: tradingRef.feedSource(id) });
+  if (source === undefined) return undefined;
+  const { pulse, head } = await load({ pulse: tradingRef.pulse(source.name), head: driftRef.head(id) });
+  // Heads stored before they had the time of their arrival have that of the platform.
+  return { source, pulse, snapshot_at: head?.received_at ?? head?.taken_at };
 }
 
 /** Looks at a source again at a later time, unless another sweep has said so. */

@@ -88,6 +88,8 @@ export const eventReplies: Partial<Record<EventType, $ZodType>> = {
   "drift.resolved": Drift,
   "feed.stale": FeedSource,
   "feed.recovered": FeedSource,
+  "feed.snapshots_late": FeedSource,
+  "feed.snapshots_resumed": FeedSource,
   "audit.sealed": AuditSeal,
   "brokerage.restored": Restore,
   "owner.added": AddedOwner,

@@ -23,6 +23,8 @@ export const optInEventTypes = [
   "drift.resolved",
   "feed.stale",
   "feed.recovered",
+  "feed.snapshots_late",
+  "feed.snapshots_resumed",
   "audit.sealed",
   "brokerage.restored",
   "owner.added",

@@ -1,8 +1,8 @@
 import { limits } from "../../limits.ts";
 import type { CreateFeedSource, FeedSourceBody, UpdateFeedSource } from "../../schema/feed/source.ts";
-import { type Context, type DomainEvent, later, refuse, unchanged } from "../decision.ts";
+import { type Context, later, refuse, unchanged } from "../decision.ts";
 import type { TradingDecision } from "../trading/changes.ts";
-import { isSilent, type SourcePulse, silentAfterMs } from "../trading/pricing/source.ts";
+import { isSilent, type SourcePulse } from "../trading/pricing/source.ts";
 
 /** A source of trades and prices as it is stored: a trading platform behind its bridge. */
 export interface FeedSource {
@@ -27,7 +27,11 @@ export interface FeedSource {
   readonly ended_at?: string;
   /** Since when it is announced as silent, RFC 3339; absent while it is not. */
   readonly stale_since?: string;
-  /** When it is looked at next for having fallen silent or being heard again, RFC 3339. */
+  /** Since when its snapshots are announced as late, RFC 3339; absent while they are not. */
+  readonly snapshots_late_since?: string;
+  /** From when its snapshots are waited for, RFC 3339; absent where that is since its creation. */
+  readonly snapshots_from?: string;
+  /** When it is looked at next for being silent, late or heard again, RFC 3339. */
   readonly watch_at?: string;
   /** The number that its first item has. */
   readonly first_seq: string;
@@ -112,14 +116,28 @@ export function amendSource(
   const { authoritative = before.authoritative, paused = before.paused ?? false } = request;
   const given = settings.filter((name) => request[name] !== undefined);
   const rest = Object.fromEntries(Object.entries(before).filter(([name]) => !given.some((each) => each === name)));
-  const after = { ...(rest as unknown as FeedSource), ...settingsOf(request) };
+  const amended = { ...(rest as unknown as FeedSource), ...settingsOf(request), paused };
+  const after = isPacedAlike(before, amended) ? amended : paceAgain(amended, now);
   const same = settings.every((name) => after[name] === before[name]);
   if (same && authoritative === before.authoritative && paused === (before.paused ?? false)) {
     return unchanged({ source: before, pulse });
   }
   // A source that may be silent for a shorter time now is looked at before the time that was noted.
   const sooner = after.silent_after_seconds === before.silent_after_seconds ? {} : { watch_at: now };
-  return changedSource({ source: before, pulse }, { ...sooner, authoritative, paused }, now, after);
+  return changedSource({ source: before, pulse }, { ...sooner, authoritative }, now, after);
+}
+
+type Paced = Pick<FeedSource, "snapshot_interval_seconds" | "paused">;
+
+/** Whether snapshots of a source are waited for as they were before a change of it. */
+function isPacedAlike(before: Paced, after: Paced): boolean {
+  const isAsked = ({ snapshot_interval_seconds: interval, paused = false }: Paced) => (paused ? undefined : interval);
+  return isAsked(before) === isAsked(after);
+}
+
+/** A source whose snapshots are waited for from now on: what was announced of them before is over. */
+function paceAgain({ snapshots_late_since: _late, ...source }: FeedSource, now: string): FeedSource {
+  return { ...source, snapshots_from: now, watch_at: now };
 }
 
 /**
@@ -140,53 +158,8 @@ function changedSource({ source: before, pulse }: Seen, fields: Partial<FeedSour
   return { ok: true, result: { source: after, pulse }, changes, events: [] } as const;
 }
 
-/** When a source that was heard of at a time is silent, unless it is heard of again, RFC 3339. */
-export function silentFrom(pulse: Pick<SourcePulse, "heartbeat_at" | "silent_after_seconds">): string {
-  return new Date(Date.parse(pulse.heartbeat_at) + silentAfterMs(pulse)).toISOString();
-}
-
-/**
- * Decides what the silence of a source comes to: it is announced once when it has fallen silent, and once when it is
- * heard of again. Undefined where nothing has changed, and for a source that was never heard of or has ended.
- */
-export function watchSource(
-  { source: before, pulse }: Seen,
-  { now }: Context,
-): TradingDecision<FeedSource> | undefined {
-  if (pulse === undefined || isEnded(before)) return undefined;
-  const { stale_since: since, ...heard } = before;
-  const silent = isSilent(pulse, now);
-  if (silent === (since !== undefined)) return undefined;
-  const updated_at = later(before.updated_at, now);
-  const state = silent ? { ...heard, stale_since: updated_at } : { ...heard, watch_at: silentFrom(pulse) };
-  const after: FeedSource = { ...state, updated_at, version: before.version + 1 };
-  return {
-    ok: true,
-    result: after,
-    changes: [{ op: "update", entity: "feed_source", before, after }],
-    events: [silenceEvent(silent ? "feed.stale" : "feed.recovered", after, pulse, now)],
-  };
-}
-
-function silenceEvent(
-  type: "feed.stale" | "feed.recovered",
-  source: FeedSource,
-  pulse: SourcePulse,
-  now: string,
-): DomainEvent {
-  const { id, version } = source;
-  return {
-    type,
-    resource: { type: "feed_source", id, version },
-    client_id: null,
-    account_id: null,
-    object: sourceBody(source, pulse, now),
-    previous: { stale: type === "feed.recovered" },
-  };
-}
-
 /** A source with its last sign of life. */
-interface Seen {
+export interface Seen {
   readonly source: FeedSource;
   readonly pulse: SourcePulse | undefined;
 }
@@ -218,7 +191,8 @@ export function epochFault(source: FeedSource, epoch: number): "old_epoch" | "un
 export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, now: string): FeedSourceBody {
   const { tenant_id: _tenant, first_seq, next_seq, ended_at = null, paused = false, ...stored } = source;
   const { swap_reporting = "nightly", stale_since: _stale, watch_at: _watch, display_name = null, ...others } = stored;
-  const { silent_after_seconds: silence, snapshot_interval_seconds: interval, ...fields } = others;
+  const { silent_after_seconds: silence, snapshot_interval_seconds: interval, ...rest } = others;
+  const { snapshots_late_since = null, snapshots_from: _from, ...fields } = rest;
   const lag = pulse === undefined ? null : Math.max(0, Date.parse(now) - Date.parse(pulse.heartbeat_at));
   return {
     ...fields,
@@ -228,6 +202,7 @@ export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, n
     swap_reporting,
     silent_after_seconds: silence ?? limits.feed.silent_after_seconds.default,
     snapshot_interval_seconds: interval ?? limits.feed.snapshot_interval_seconds.default,
+    snapshots_late_since,
     paused,
     ended_at,
     expected_next_seq: next_seq,

@@ -106,6 +106,14 @@ export const eventData: Readonly<Record<string, EventData>> = {
   },
   "feed.stale": { object: { ...feedSource, lag_ms: 61_000, stale: true }, previous: { stale: false } },
   "feed.recovered": { object: { ...feedSource, version: 4 }, previous: { stale: true } },
+  "feed.snapshots_late": {
+    object: { ...feedSource, snapshots_late_since: completed_at, version: 5 },
+    previous: { snapshots_late_since: null },
+  },
+  "feed.snapshots_resumed": {
+    object: { ...feedSource, version: 6 },
+    previous: { snapshots_late_since: completed_at },
+  },
   "audit.sealed": { object: auditSeal },
   "brokerage.restored": { object: restore },
   "owner.added": { object: addedOwner },

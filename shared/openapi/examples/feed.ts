@@ -16,6 +16,7 @@ export const feedSource = {
   swap_reporting: "nightly",
   silent_after_seconds: 60,
   snapshot_interval_seconds: 60,
+  snapshots_late_since: null,
   status: "active",
   paused: false,
   ended_at: null,

@@ -16,7 +16,9 @@ const seconds = ({ min, max }: { readonly min: number; readonly max: number }) =
 const displayName = "Name that people see; null to show `name` alone.";
 const silence =
   "Seconds without a batch after which the source is stale, from the next batch on; null for the default of 60.";
-const interval = "Seconds between two snapshots that its bridge sends; null for the default of 60.";
+const interval =
+  "Seconds between two snapshots that its bridge sends; null for the default of 60. Where it is set, " +
+  "`feed.snapshots_late` says that none has come for three intervals.";
 
 /** `POST /feed/sources` */
 export const CreateFeedSourceRequest = z.strictObject({
@@ -64,6 +66,10 @@ export const FeedSource = z.object({
   swap_reporting: described(SwapReporting, swapReporting),
   silent_after_seconds: described(z.int(), "Seconds without a batch after which the source is stale."),
   snapshot_interval_seconds: described(z.int(), "Seconds between two snapshots that its bridge sends."),
+  snapshots_late_since: described(
+    z.nullable(Timestamp),
+    "Time at which `feed.snapshots_late` reported that no snapshot comes; null while they come or none is expected.",
+  ),
   status: described(
     z.enum(["active", "ended"]),
     "Whether the source is `active` or has `ended`; accounts of an ended source take no money until they are linked " +

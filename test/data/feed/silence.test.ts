@@ -9,12 +9,22 @@ const api = await startJudgedApi();
 const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
 
 /** A source of a brokerage of its own, with the events about it in the order of their commits. */
-async function watched() {
+async function watched(more: object = {}) {
   const caller = newCaller();
-  const source = await bridge(api, caller).newSource();
+  const source = await bridge(api, caller).newSource(more);
   const { tenant_id } = caller;
+  let taken = 0;
   return {
     ...{ caller, source },
+    /** Sends a snapshot without an account, as the platform has it now. */
+    snapshot: async () => {
+      taken += 1;
+      const named = { snapshot_id: `S-${taken}`, taken_at: new Date().toISOString(), as_of_seq: "0" };
+      const body = { ...named, part: 1, parts: 1, complete: false, accounts: [] };
+      const { status, text } = await api.call(caller, "POST", `${source.path}/snapshots`, { body });
+      expect(status, text).toBe(200);
+    },
+    patch: (body: object) => api.call(caller, "PATCH", source.path, { body }),
     beat: () => api.call(caller, "POST", `${source.path}/batches`, { body: { first_seq: "1", items: [] } }),
     events: async () => {
       const own = ofType(await scanTable(api.emulator), "OUTBOX").filter((item) => item["tenant_id"] === tenant_id);
@@ -56,10 +66,9 @@ describe("a source that falls silent", () => {
   });
 
   it("is silent after the time that its settings give it, from its next batch on", async () => {
-    const { caller, source, beat, events } = await watched();
+    const { source, beat, events, patch } = await watched();
     await beat();
     await sweep();
-    const patch = (body: object) => api.call(caller, "PATCH", source.path, { body });
     expect((await patch({ silent_after_seconds: 120, display_name: "Live" })).status).toBe(200);
     await beat();
     await sweep();
@@ -101,5 +110,114 @@ describe("a source that falls silent", () => {
     pass(300);
     await sweep();
     expect(await events()).toEqual([]);
+  });
+});
+
+describe("a source whose snapshots do not come", () => {
+  const [late, resumed] = ["feed.snapshots_late", "feed.snapshots_resumed"];
+
+  it("is announced once after three intervals, and once when one comes, however often the sweep runs", async () => {
+    const { source, beat, events, snapshot } = await watched({ snapshot_interval_seconds: 100 });
+    const types = async () => (await events()).map(({ type }) => type);
+    const passBeating = async (seconds: number) => {
+      for (let left = seconds; left > 0; left -= 50) {
+        pass(Math.min(50, left));
+        await beat();
+        await sweep();
+      }
+    };
+    await beat();
+    await sweep();
+    await snapshot();
+    await passBeating(299);
+    expect([await types(), (await source.get()).snapshots_late_since]).toEqual([[], null]);
+    await passBeating(2);
+    await Promise.all([sweep(), sweep(), sweep()]);
+    await sweep();
+    const { _links, ...shown } = await source.get();
+    expect(shown).toMatchObject({ version: 2, stale: false, snapshots_late_since: shown.updated_at });
+    expect(await events()).toMatchObject([
+      {
+        ...{ type: late, resource: { type: "feed_source", id: source.id, version: 2 } },
+        data: {
+          object: { ...shown, lag_ms: expect.any(Number) },
+          previous: { snapshots_late_since: null },
+        },
+      },
+    ]);
+    await snapshot();
+    await Promise.all([sweep(), sweep()]);
+    await sweep();
+    expect(await types()).toEqual([late, resumed]);
+    expect((await events()).at(-1).data.previous).toEqual({ snapshots_late_since: shown.snapshots_late_since });
+    expect(await source.get()).toMatchObject({ version: 3, snapshots_late_since: null });
+    await passBeating(301);
+    expect(await types()).toEqual([late, resumed, late]);
+  });
+
+  it("is announced where none has ever come, and with its silence in one change", async () => {
+    const { source, beat, events } = await watched({ snapshot_interval_seconds: 20 });
+    await beat();
+    await sweep();
+    pass(61);
+    await sweep();
+    expect(await source.get()).toMatchObject({ version: 2, stale: true });
+    const found = await events();
+    expect(found.map(({ type }) => type)).toEqual(["feed.stale", late]);
+    expect(new Set(found.map(({ resource }) => resource.version))).toEqual(new Set([2]));
+    await beat();
+    await sweep();
+    expect((await events()).map(({ type }) => type)).toEqual(["feed.stale", late, "feed.recovered"]);
+    expect(await source.get()).toMatchObject({ stale: false, snapshots_late_since: expect.any(String) });
+  });
+
+  it("is announced although it was never heard of", async () => {
+    const { events } = await watched({ snapshot_interval_seconds: 20 });
+    pass(59);
+    await sweep();
+    expect(await events()).toEqual([]);
+    pass(2);
+    await sweep();
+    await sweep();
+    expect(await events()).toMatchObject([{ type: late }]);
+  });
+
+  it("is not announced without an interval, while it is paused, or after it has ended", async () => {
+    const plain = await watched();
+    const paused = await watched({ snapshot_interval_seconds: 20 });
+    const ended = await watched({ snapshot_interval_seconds: 20 });
+    await plain.snapshot();
+    expect((await paused.patch({ paused: true })).status).toBe(200);
+    expect((await api.call(ended.caller, "DELETE", ended.source.path)).status).toBe(200);
+    pass(3600);
+    await sweep();
+    expect(await Promise.all([plain.events(), paused.events(), ended.events()])).toEqual([[], [], []]);
+    // From its resumption on it has the time of a source that was just made.
+    await paused.patch({ paused: false });
+    pass(59);
+    await sweep();
+    expect(await paused.events()).toEqual([]);
+    pass(2);
+    await sweep();
+    expect(await paused.events()).toMatchObject([{ type: late }]);
+  });
+
+  it("has a new interval to keep from then on, and nothing is announced of the old one", async () => {
+    const { source, events, patch } = await watched({ snapshot_interval_seconds: 20 });
+    pass(61);
+    await sweep();
+    const changed = await patch({ snapshot_interval_seconds: 600 });
+    expect(changed.body).toMatchObject({ snapshot_interval_seconds: 600, snapshots_late_since: null });
+    pass(1799);
+    await sweep();
+    expect(await events()).toMatchObject([{ type: late }]);
+    pass(2);
+    await sweep();
+    expect((await events()).map(({ type }) => type)).toEqual([late, late]);
+    await patch({ snapshot_interval_seconds: null });
+    pass(86_400);
+    await sweep();
+    expect(await events()).toHaveLength(2);
+    expect(await source.get()).toMatchObject({ snapshot_interval_seconds: 60, snapshots_late_since: null });
   });
 });

@@ -104,11 +104,20 @@ function expectedEvents({ before, after }: RawChange): string[] {
   }
 }
 
-/** A source is announced when it falls silent and when it is heard of again. */
+/**
+ * A source is announced when it falls silent and when it is heard of again, and so are its snapshots, unless the
+ * request that ends their lateness says how often they come, or whether they do.
+ */
 function silenceEvents(before: RawItem | undefined, after: RawItem): readonly string[] {
-  const [was, is] = [before?.["stale_since"] !== undefined, after["stale_since"] !== undefined];
-  if (was === is) return [];
-  return [is ? "feed.stale" : "feed.recovered"];
+  const turned = (member: string, [begins, ends]: readonly [string, string]) => {
+    const [was, is] = [before?.[member] !== undefined, after[member] !== undefined];
+    return was === is ? [] : [is ? begins : ends];
+  };
+  const isAsked = before?.["snapshots_from"] !== after["snapshots_from"];
+  return [
+    ...turned("stale_since", ["feed.stale", "feed.recovered"]),
+    ...(isAsked ? [] : turned("snapshots_late_since", ["feed.snapshots_late", "feed.snapshots_resumed"])),
+  ];
 }
 
 /** A transfer that needs no approval is created approved. */
