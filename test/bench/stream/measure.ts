@@ -8,6 +8,7 @@ import { fundedAccount } from "../../support/stack/api-client.ts";
 import { type Application, newApplication } from "../../support/stack/application.ts";
 import { quantile } from "../load/figures.ts";
 import { Reader } from "./reader.ts";
+import { measureTicks, type TickFigures } from "./ticks.ts";
 
 /** What is measured. */
 export interface StreamOptions {
@@ -32,6 +33,8 @@ export interface Receipt {
 export interface StreamFigures {
   readonly lone: Receipt;
   readonly replay: { readonly events: number; readonly ms: number };
+  /** A symbol that ticks a thousand times a second. */
+  readonly ticks: TickFigures;
   readonly crowd: Receipt;
   /** The same with one more connection, which takes nothing. */
   readonly stalled: Receipt;
@@ -74,6 +77,9 @@ class Measurement {
     log(`one subscriber: ${say(lone)}`);
     const replay = await this.replay(first);
     log(`${replay.events} of at least ${replayed} events replayed in ${replay.ms} ms`);
+    const ticks = await measureTicks(this.cloud, first, { perSecond: 1000, seconds: 10 });
+    this.faults.push(...ticks.faults);
+    log(`${ticks.sentPerSecond} ticks a second: ${ticks.receipts.map(({ quotes }) => quotes).join(" and ")} quotes`);
     const others = Math.ceil(connections / perApplication);
     const { tenant_id } = first;
     const apps = await all(others + writers, () => newApplication(this.cloud, { tenant_id }));
@@ -92,7 +98,7 @@ class Measurement {
     const stalled = await this.load(readers, writing, this.options.seconds);
     log(`with a reader that takes nothing: ${say(stalled)}`);
     for (const each of [...readers, slow]) each.close();
-    return { lone, replay, crowd, stalled, faults: this.faults };
+    return { lone, replay, ticks, crowd, stalled, faults: this.faults };
   }
 
   private async opened({ api }: Application, replaysAll = false): Promise<Reader> {

@@ -1,4 +1,5 @@
 import type { Receipt, StreamFigures, StreamOptions } from "./measure.ts";
+import { tickLines } from "./ticks.ts";
 
 const medianBoundMs = 500;
 const replayBoundMs = 10_000;
@@ -14,7 +15,7 @@ export function faultsOf({ lone, replay, faults }: StreamFigures): string[] {
 
 /** The figures as a page. */
 export function reportOf({ connections, rate, seconds }: StreamOptions, figures: StreamFigures): string {
-  const { lone, replay, crowd, stalled, faults } = figures;
+  const { lone, replay, ticks, crowd, stalled, faults } = figures;
   const row = (name: string, { count, p50, p99 }: Receipt) => `| ${name} | ${count} | ${p50} | ${p99} |`;
   return `# The stream, from commit to receipt
 
@@ -28,6 +29,9 @@ ${row("the same, and one that takes nothing", stalled)}
 
 A client that connects again gets the ${replay.events} events that it missed in ${(replay.ms / 1000).toFixed(1)} s.
 With that one the p99 of the others is ${(stalled.p99 / crowd.p99).toFixed(2)} times that without it.
-Numbers that were missing or out of order: ${faults.length === 0 ? "none" : faults.join("; ")}.
+
+${tickLines(ticks)}
+
+Faults, numbers that were missing or out of order among them: ${faults.length === 0 ? "none" : faults.join("; ")}.
 `;
 }
