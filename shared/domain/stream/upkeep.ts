@@ -13,7 +13,7 @@ export interface Duty {
 /**
  * What is due to a connection at the sweep of a minute. `scopes` are those that its holder has now; undefined when its
  * access has ended. A minute is shorter on a local runner with a time scale. The next sweep is a minute away: a
- * connection ends at the last one before its time.
+ * connection ends at the last one before its time, at which API Gateway would end it without a message.
  */
 export function dutyOf(
   { connected_at, closes_at, scopes: granted }: Pick<StreamConnection, "connected_at" | "closes_at" | "scopes">,

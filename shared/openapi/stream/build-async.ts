@@ -46,9 +46,11 @@ resumed. Accounts, quotes and commands are sent as they are now: a newer state r
 A batch has at most ${stream.batch_bytes / 1024} KB; a larger event is its id, type, number and link.
 
 ## Ending
-A connection lasts two hours; \`expiring\` is sent a minute before. The last message of a connection that the service
-ends is \`closing\` with its code. Connect again, with growing delays, except after \`access_ended\`. Ignore message
-types and members that you do not know: a later version may add some.`;
+A connection lasts two hours, until its \`expires_at\`. \`expiring\` is sent one to two minutes before that time, and
+the service ends the connection within the last minute before it, so that \`closing\` with the code \`expired\` still
+arrives. The last message of a connection that the service ends is \`closing\` with its code. Connect again, with
+growing delays, except after \`access_ended\`. Ignore message types and members that you do not know: a later version
+may add some.`;
 
 interface MessageText {
   readonly schema: $ZodType;

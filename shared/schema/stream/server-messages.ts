@@ -15,7 +15,10 @@ export const HelloMessage = z.object({
   type: described(z.literal("hello"), "Message type."),
   connection_id: described(z.string(), "Identifier of the connection; name it in support requests."),
   head_sequence: described(z.string(), "Sequence number of the last published event; `0` before the first."),
-  expires_at: described(Timestamp, "End of the connection, two hours after it was opened."),
+  expires_at: described(
+    Timestamp,
+    "Latest end of the connection, two hours after it was opened; the service ends it within the minute before.",
+  ),
 });
 
 /** The subscription is stored; what its channels send follows. */
@@ -58,9 +61,10 @@ export const HeartbeatMessage = z.object({
 });
 
 /**
- * Why the service ends a connection: `expired` after two hours; `access_ended` when the application or operator was
- * revoked, suspended or removed; `access_changed` when its scopes changed; `too_slow` when messages were not taken in
- * time; `too_many_messages` when the client kept sending above its limit; `going_away` for any other reason.
+ * Why the service ends a connection: `expired` in the last of its 120 minutes; `access_ended` when the application or
+ * operator was revoked, suspended or removed; `access_changed` when its scopes changed; `too_slow` when messages were
+ * not taken in time; `too_many_messages` when the client kept sending above its limit; `going_away` for any other
+ * reason.
  */
 export const closingCodes = [
   "expired",
@@ -131,7 +135,7 @@ export const SyncEndMember = z.object({
 /** Sent 60 seconds before the end of the connection: connect again and resume. */
 export const ExpiringMember = z.object({
   type: described(z.literal("expiring"), "Message type."),
-  expires_at: described(Timestamp, "End of the connection."),
+  expires_at: described(Timestamp, "Latest end of the connection; the service ends it within the minute before."),
 });
 
 /** What a batch holds. */
