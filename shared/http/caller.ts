@@ -12,6 +12,8 @@ export interface Caller {
   /** Seals what the audit keeps of an operator. */
   readonly audit_key?: string;
   readonly client_id: string;
+  /** The family of an application's token; empty for an operator. */
+  readonly family_id: string;
   readonly scopes: readonly Scope[];
   /** Address ranges (CIDR) that the application may call from; empty if any address is allowed. */
   readonly allowed_ips: readonly string[];
@@ -41,6 +43,7 @@ export function callerOf(event: { readonly requestContext: { readonly authorizer
     ...(text("role") === "" ? {} : { role: text("role") as Role }),
     ...(text("audit_key") === "" ? {} : { audit_key: text("audit_key") }),
     client_id: text("client_id"),
+    family_id: text("family_id"),
     scopes: words("scopes") as Scope[],
     allowed_ips: words("allowed_ips"),
   };

@@ -36,6 +36,8 @@ export interface Authorized {
   /** Seals what the audit keeps of an operator; it opens nothing. */
   readonly audit_key?: string;
   readonly client_id: string;
+  /** The family of an application's token. */
+  readonly family_id?: string;
   /** The scopes of the token that its holder still has: taking one away works within the authorizer's cache time. */
   readonly scopes: readonly string[];
   readonly allowed_ips: readonly string[];
@@ -48,7 +50,7 @@ export function authorizerAnswer(
   authorized: Omit<Authorized, "gateway_key">,
   { effect, resource }: { readonly effect: "Allow" | "Deny"; readonly resource: string },
 ): APIGatewayAuthorizerResult {
-  const { tenant_id, actor, role, audit_key, client_id, scopes, allowed_ips } = authorized;
+  const { tenant_id, actor, role, audit_key, client_id, family_id, scopes, allowed_ips } = authorized;
   return {
     principalId: actor.id,
     policyDocument: {
@@ -61,6 +63,7 @@ export function authorizerAnswer(
       ...(role === undefined ? {} : { role }),
       ...(actor.operator_ids === undefined ? {} : { operator_ids: actor.operator_ids.join(" ") }),
       ...(audit_key === undefined ? {} : { audit_key }),
+      ...(family_id === undefined ? {} : { family_id }),
       ...{ scopes: scopes.join(" "), allowed_ips: allowed_ips.join(" ") },
     },
   };
@@ -123,12 +126,14 @@ function authorizedApplication(
   family: Family | undefined,
 ): Authorized | undefined {
   if (application?.status !== "active" || application.api_key_id === null) return undefined;
-  if (!familyLives(family, application, nowMs()) || claims.client_id !== application.client_id) return undefined;
+  if (family === undefined || !familyLives(family, application, nowMs()) || claims.client_id !== application.client_id)
+    return undefined;
   const { tenant_id, client_id, allowed_ips } = application;
   return {
     tenant_id,
     actor: applicationActor(application),
     client_id,
+    family_id: family.id,
     scopes: heldScopes(claims, application.scopes),
     allowed_ips,
     gateway_key: gatewayKeyOf(application),

@@ -16,9 +16,10 @@ import { wakeSet } from "./wake.ts";
  */
 export async function openConnection(event: SocketEvent): Promise<APIGatewayProxyResult> {
   const place = placeOf(event);
-  const { actor, client_id, scopes } = callerOf(event);
+  const { actor, client_id, family_id, scopes } = callerOf(event);
+  const principal = { holder: holderOf(actor), client_id, ...(family_id !== "" && { family_id }), scopes };
   try {
-    const joined = await joinStream({ holder: holderOf(actor), client_id, scopes }, place);
+    const joined = await joinStream(principal, place);
     if (joined === undefined) return refusal(429, `At most ${limits.stream.connections_per_holder} connections.`);
     await wakeSet(joined, "connected");
   } catch (error) {

@@ -1,4 +1,5 @@
 import { type Application, applicationActor } from "../domain/application.ts";
+import { type Family, familyLives } from "../domain/family.ts";
 import { type Operator, operatorActor } from "../domain/people/operator.ts";
 import { allowsStream, credentialOf } from "../domain/stream/handshake.ts";
 import type { StreamTicket } from "../domain/stream/ticket.ts";
@@ -12,8 +13,9 @@ import {
 } from "../oauth/token-audit.ts";
 import { roleScopes } from "../roles.ts";
 import { addressInRanges } from "../runtime/address.ts";
-import { applications, operators } from "../table/entities.ts";
-import { readAll } from "../table/store.ts";
+import { nowMs } from "../runtime/clock.ts";
+import { applications, families, operators } from "../table/entities.ts";
+import { readAll, readKeys } from "../table/store.ts";
 import { takeTicket } from "./tickets.ts";
 
 /** Who opens a connection. */
@@ -61,15 +63,21 @@ async function holderOf(ticket: StreamTicket | undefined, attempt: AccessAttempt
 }
 
 async function applicationOf(ticket: StreamTicket, attempt: AccessAttempt): Promise<Holder | undefined> {
-  const { tenant_id, client_id } = ticket;
-  const [application] = await readAll<Application>(applications, [applications.key(tenant_id, ticket.holder.id)]);
+  const { tenant_id, client_id, family_id } = ticket;
+  const [stored, family] = await readKeys([
+    applications.key(tenant_id, ticket.holder.id),
+    ...(family_id === undefined ? [] : [families.key(tenant_id, family_id)]),
+  ]);
+  const application = stored as Application | undefined;
   if (application?.status === "revoked") {
     await reportAccessRefusal(applicationParty(application), "authenticate", attempt, "application_revoked");
   }
   if (application?.status !== "active") return undefined;
+  if (family_id !== undefined && !familyLives(family as Family | undefined, application, nowMs())) return undefined;
   const { allowed_ips } = application;
   const actor = applicationActor(application);
-  return { tenant_id, actor, client_id, scopes: held(ticket, application.scopes), allowed_ips };
+  const scopes = held(ticket, application.scopes);
+  return { tenant_id, actor, client_id, ...(family_id !== undefined && { family_id }), scopes, allowed_ips };
 }
 
 async function operatorOf(ticket: StreamTicket, attempt: AccessAttempt): Promise<Holder | undefined> {

@@ -13,11 +13,18 @@ import { isNew } from "../table/expression.ts";
 import { changeItem, takeStored } from "../table/items.ts";
 
 /** Issues a ticket for a caller. It is stored by its hash alone, so what is stored opens no connection. */
-export async function issueTicket({ tenant_id, actor, client_id, scopes }: Caller): Promise<StreamTicketBody> {
+export async function issueTicket({
+  tenant_id,
+  actor,
+  client_id,
+  family_id,
+  scopes,
+}: Caller): Promise<StreamTicketBody> {
   const ticket = `stk_${newSecretWord(limits.stream.ticket_characters)}`;
   const expires_at = Math.floor(nowMs() / 1000) + limits.stream.ticket_seconds;
   const stored: StreamTicket = {
     ...{ ticket_sha256: sha256(ticket), tenant_id, client_id, scopes, expires_at },
+    ...(family_id !== "" && { family_id }),
     holder: holderOf(actor),
   };
   // Counted requests may update items of the volatile table, and there is no further right for this.

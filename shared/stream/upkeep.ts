@@ -1,32 +1,47 @@
 import type { Application } from "../domain/application.ts";
+import { type Family, familyLives } from "../domain/family.ts";
 import type { Operator } from "../domain/people/operator.ts";
 import type { StreamConnection } from "../domain/stream/connection.ts";
 import { type Duty, dutyOf } from "../domain/stream/upkeep.ts";
 import { roleScopes } from "../roles.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
 import type { Scope } from "../schema/scope.ts";
-import { applications, operators } from "../table/entities.ts";
+import { applications, families, operators } from "../table/entities.ts";
 import { readKeys } from "../table/store.ts";
 
 /**
- * What is due to connections of a brokerage at the sweep of a minute, in their order: their holders are read, each
- * once and all in one call.
+ * What is due to connections of a brokerage at the sweep of a minute, in their order: their holders are read, and the
+ * families of the tokens that they were opened with, each once and all in one call.
  */
 export async function dutiesOf(connections: readonly StreamConnection[]): Promise<readonly Duty[]> {
-  const keys = connections.map(({ tenant_id, holder: { type, id } }) =>
-    type === "operator" ? operators.key(tenant_id, id) : applications.key(tenant_id, id),
-  );
-  const holders = keys.length === 0 ? [] : await readKeys(keys);
+  const keys = connections.map(({ tenant_id, holder: { type, id }, family_id }) => ({
+    holder: type === "operator" ? operators.key(tenant_id, id) : applications.key(tenant_id, id),
+    family: family_id === undefined ? [] : [families.key(tenant_id, family_id)],
+  }));
+  const asked = keys.flatMap(({ holder, family }) => [holder, ...family]);
+  const found = (asked.length === 0 ? [] : await readKeys(asked)).values();
   const times = { now_ms: nowMs(), minute_ms: delayMs(60) };
-  return connections.map((connection, at) => dutyOf(connection, scopesOf(connection, holders[at]), times));
+  return connections.map((connection, at) => {
+    const holder = found.next().value;
+    const [family] = (keys[at]?.family ?? []).map(() => found.next().value as Family | undefined);
+    return dutyOf(connection, scopesOf(connection, holder, family), times);
+  });
 }
 
 /** The scopes that the holder of a connection has now; undefined when its access has ended. */
-function scopesOf({ holder }: StreamConnection, stored: unknown): readonly Scope[] | undefined {
+function scopesOf(
+  { holder }: StreamConnection,
+  stored: unknown,
+  family: Family | undefined,
+): readonly Scope[] | undefined {
   if (holder.type === "operator") {
     const operator = stored as Operator | undefined;
     return operator?.status === "active" ? roleScopes[operator.role] : undefined;
   }
   const application = stored as Application | undefined;
-  return application?.status === "active" ? application.scopes : undefined;
+  if (application?.status !== "active") return undefined;
+  if (family?.revoked_at !== undefined) return undefined;
+  // The token ended with its secret, and allows nothing: a client that has the new one may connect again.
+  if (family !== undefined && !familyLives(family, application, nowMs())) return [];
+  return application.scopes;
 }

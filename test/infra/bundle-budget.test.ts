@@ -23,6 +23,8 @@ const others: Readonly<Record<string, number>> = {
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in. Reporting
   // who is refused is 7: the client of SQS.
   "oauth/token": 152,
+  // The claims of an e-mail address and an external id that move, and what a merge patch replaces.
+  "clients/update": 140,
   // It links an account to the source of a platform.
   "accounts/create": 144,
   // A disable asks the platform of a linked account for no access, which is 8 KiB.

@@ -8,6 +8,8 @@ export interface StreamPrincipal {
     readonly id: string;
   };
   readonly client_id: string;
+  /** The family of the access token that asked for it; absent for operators. */
+  readonly family_id?: string;
   readonly scopes: readonly Scope[];
 }
 

@@ -30,8 +30,8 @@ export function errorMessage(
 
 const closingDetails: Readonly<Record<ClosingCode, string>> = {
   expired: "The connection has been open for two hours. Connect again and resume.",
-  access_ended: "The application or operator has no access any more.",
-  access_changed: "The scopes of the application or operator have changed. Connect again.",
+  access_ended: "The application, operator or token has no access any more.",
+  access_changed: "The scopes of the application or operator, or its client secret, have changed. Connect again.",
   too_slow: "Messages were not taken in time. Connect again and resume.",
   too_many_messages: "The connection sent too many messages.",
   going_away: "The service has ended the connection. Connect again and resume.",

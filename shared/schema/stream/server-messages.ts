@@ -62,9 +62,9 @@ export const HeartbeatMessage = z.object({
 
 /**
  * Why the service ends a connection: `expired` in the last of its 120 minutes; `access_ended` when the application or
- * operator was revoked, suspended or removed; `access_changed` when its scopes changed; `too_slow` when messages were
- * not taken in time; `too_many_messages` when the client kept sending above its limit; `going_away` for any other
- * reason.
+ * operator was revoked, suspended or removed, or the token that opened it was revoked; `access_changed` when its scopes
+ * changed, or the client secret behind its token ended; `too_slow` when messages were not taken in time;
+ * `too_many_messages` when the client kept sending above its limit; `going_away` for any other reason.
  */
 export const closingCodes = [
   "expired",

@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { StreamConnection } from "../../../shared/domain/stream/connection.ts";
+import { peekToken } from "../../../shared/oauth/token.ts";
 import { sha256 } from "../../../shared/runtime/digest.ts";
-import { streamTickets } from "../../../shared/table/entities.ts";
-import { readKeys } from "../../../shared/table/store.ts";
+import { dutiesOf } from "../../../shared/stream/upkeep.ts";
+import { streamConnections, streamTickets } from "../../../shared/table/entities.ts";
+import { readAll, readKeys } from "../../../shared/table/store.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { asOperator, newCaller, type TestCaller, withScopes } from "../../support/emulator/request.ts";
 import { startStreamGateway } from "../../support/emulator/stream-gateway.ts";
@@ -40,7 +43,15 @@ async function ticketOf(caller: TestCaller): Promise<string> {
   expect(status).toBe(201);
   return body.ticket;
 }
-const ownTicket = () => ticketOf(callerFor(own, "events:read", "quotes:read"));
+const ownTicket = (family_id?: string) =>
+  ticketOf({ ...callerFor(own, "events:read", "quotes:read"), ...(family_id !== undefined && { family_id }) });
+
+/** The family in an access token. */
+function peekedFamily(token: string): string {
+  const holder = peekToken(token)?.holder;
+  if (holder?.type !== "application") throw new Error("The token is of no application.");
+  return holder.family;
+}
 
 describe("a handshake", () => {
   const cases: readonly (readonly [string, number, () => Promise<Parameters<typeof gateway.open>[0]>])[] = [
@@ -130,6 +141,19 @@ describe("a handshake", () => {
     ]);
   });
 
+  it("of a revoked token is answered 401, by a ticket from before as well", async () => {
+    const { access_token, refresh_token } = (await service.grant(own)).body;
+    const authorization = [`Bearer ${access_token}`];
+    const family_id = peekedFamily(access_token);
+    const [early, late] = [await ownTicket(family_id), await ownTicket(family_id)];
+    expect((await gateway.open({ query: { ticket: [early] } })).status).toBe(200);
+    const revoked = await service.post("/oauth/revoke", { token: refresh_token, ...own.credentials });
+    expect(revoked.status).toBe(200);
+    expect((await gateway.open({ authorization })).status).toBe(401);
+    expect((await gateway.open({ query: { ticket: [late] } })).status).toBe(401);
+    expect((await gateway.open({ query: { ticket: [await ownTicket()] } })).status).toBe(200);
+  });
+
   it("that is not allowed is reported for the audit", async () => {
     api.queues.takeMessages();
     await gateway.open({ authorization: await bearer(scopeless) });
@@ -201,5 +225,52 @@ describe("a ticket", () => {
       const { status, body } = await api.call(refused, "POST", "/stream_tickets", { atMs: Date.now() });
       expect([status, body.code]).toEqual([403, "insufficient_scope"]);
     }
+  });
+});
+
+describe("the connections that a token opened", () => {
+  it("end when it is revoked, those by its ticket as well, and no other ones of the application", async () => {
+    const [lost, kept] = [(await service.grant(own)).body, (await service.grant(own)).body];
+    const ticket = await ownTicket(peekedFamily(lost.access_token));
+    const opened = [
+      await gateway.open({ authorization: [`Bearer ${lost.access_token}`] }),
+      await gateway.open({ query: { ticket: [ticket] } }),
+      await gateway.open({ authorization: [`Bearer ${kept.access_token}`] }),
+    ];
+    expect(opened.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const duties = async () => {
+      const keys = opened.map(({ connection }) => streamConnections.key(own.tenant_id, connection.id));
+      const stored = (await readAll<StreamConnection>(streamConnections, keys)).filter((each) => each !== undefined);
+      return (await dutiesOf(stored)).map(({ ends }) => ends);
+    };
+    expect(await duties()).toEqual([undefined, undefined, undefined]);
+    await service.post("/oauth/revoke", { token: lost.refresh_token, ...own.credentials });
+    expect(await duties()).toEqual(["access_ended", "access_ended", undefined]);
+  });
+
+  it("stay when it is renewed, and end with its secret and when its refresh token is used twice", async () => {
+    const application = await service.application({ scopes: ["events:read"] });
+    const first = (await service.grant(application)).body;
+    const { status, connection } = await gateway.open({ authorization: [`Bearer ${first.access_token}`] });
+    expect(status).toBe(200);
+    const ends = async () => {
+      const key = streamConnections.key(application.tenant_id, connection.id);
+      const [stored] = await readAll<StreamConnection>(streamConnections, [key]);
+      return (await dutiesOf(stored === undefined ? [] : [stored])).map((duty) => duty.ends);
+    };
+    const second = await service.refresh(application, first.refresh_token);
+    expect([second.status, await ends()]).toEqual([200, [undefined]]);
+    const path = `/applications/${application.id}/rotate_secret`;
+    const rotated = await api.call(application.admin, "POST", path, { body: { grace_seconds: 0 } });
+    expect(rotated.status, rotated.text).toBe(200);
+    expect(await service.accepts(first.access_token)).toBe(false);
+    expect(await ends()).toEqual(["access_changed"]);
+    const { client_secret } = rotated.body;
+    const again = { ...application, credentials: { ...application.credentials, client_secret } };
+    const third = await service.refresh(again, second.body.refresh_token);
+    expect([third.status, await ends()]).toEqual([200, [undefined]]);
+    pass(60);
+    expect((await service.refresh(again, first.refresh_token)).status).toBe(400);
+    expect(await ends()).toEqual(["access_ended"]);
   });
 });

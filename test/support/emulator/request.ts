@@ -14,6 +14,8 @@ export interface TestCaller {
   readonly client_id: string;
   readonly scopes: readonly string[];
   readonly allowed_ips: readonly string[];
+  /** The family of its token. */
+  readonly family_id?: string;
   /** The operators behind the application. */
   readonly operator_ids?: readonly string[];
   /** The operator who calls, in the place of the application. */
@@ -194,6 +196,7 @@ function authorizerContext(caller: TestCaller) {
     ...(caller.operator_ids === undefined ? {} : { operator_ids: caller.operator_ids.join(" ") }),
     ...(caller.operator?.audit_key === undefined ? {} : { audit_key: caller.operator.audit_key }),
     client_id: caller.client_id,
+    ...(caller.family_id === undefined ? {} : { family_id: caller.family_id }),
     scopes: caller.scopes.join(" "),
     allowed_ips: caller.allowed_ips.join(" "),
   };
