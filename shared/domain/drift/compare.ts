@@ -266,14 +266,12 @@ export function effectOf(entry: Ledger, transaction: Transaction | undefined, cl
   const operation = transaction?.platform_operations?.find(({ leg }) => leg === legOf(entry));
   const joined = operation?.feed_seq === undefined ? undefined : operation;
   const granted = entry.moves === "credit";
-  // Credit that is spent becomes balance, and credit that is given back was balance.
-  const spent = entry.kind === "credit_in" || entry.kind === "credit_out" ? -amount_minor : 0n;
   return {
     source_id: source_id ?? joined?.source_id,
     feed_seq: feed_seq ?? joined?.feed_seq,
     at,
     balance_minor: granted ? 0n : amount_minor,
-    credit_minor: granted ? amount_minor : spent,
+    credit_minor: granted ? amount_minor : 0n,
     id: transaction_id ?? trade_id ?? id,
     closed,
   };

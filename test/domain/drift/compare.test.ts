@@ -247,9 +247,12 @@ describe("an account", () => {
     expect(compareAccount(flat, { ...theirs, credit: "7.00" }, momentOf(1)).differences).toEqual([
       { kind: "credit", position_id: null, symbol: null, ours: "5.00", theirs: "7.00", open_price: null },
     ]);
-    const spent = effectOf({ ...entry("led_1", 200n, 600, undefined, {}), kind: "credit_out" }, undefined, undefined);
-    const later = { ...flat, balance_minor: 10_200n, credit_minor: 300n, effects: [spent] };
-    expect(compareAccount(later, theirs, momentOf(1))).toMatchObject({ status: "equal", left_out: ["led_1"] });
+    // It leaves its lots by an entry of its own, and arrives in the balance by another one.
+    const left = { ...entry("led_0", -200n, 600, undefined, {}), kind: "credit_out", moves: "credit" } as const;
+    const arrived = { ...entry("led_1", 200n, 600, undefined, {}), kind: "credit_out" } as const;
+    const effects = [left, arrived].map((each) => effectOf(each, undefined, undefined));
+    const later = { ...flat, balance_minor: 10_200n, credit_minor: 300n, effects };
+    expect(compareAccount(later, theirs, momentOf(1))).toMatchObject({ status: "equal", left_out: ["led_0", "led_1"] });
     const entries = { ...entry("led_2", 300n, 600, undefined, {}), kind: "credit_in", moves: "credit" } as const;
     const granted = { ...flat, credit_minor: 800n, effects: [effectOf(entries, undefined, undefined)] };
     expect(compareAccount(granted, theirs, momentOf(1))).toMatchObject({ status: "equal", left_out: ["led_2"] });
