@@ -708,6 +708,12 @@ export const limits = {
     /** A search that its bridge could not make is issued again after so long, and so many times at the most. */
     searched_again_seconds: 600,
     max_searches: 6,
+    /**
+     * Newest commands of settlements of an account that a comparison of its books asks for their numbers. Of older ones
+     * it knows what was not reported: one that is reported after a snapshot was taken, and before it is compared, is a
+     * drift until the next snapshot.
+     */
+    compared_settlements: 12,
     /** A command that waits longer is reported by the sweep: its bridge does not take commands. */
     late_after_seconds: 120,
     /** A liquidation that no bridge has taken by then expires, and is decided again at the newest prices. */

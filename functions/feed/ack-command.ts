@@ -1,4 +1,5 @@
-import { type Command, commandBody } from "../../shared/domain/command/command.ts";
+import type { Command } from "../../shared/domain/command/command.ts";
+import { commandBody } from "../../shared/domain/command/command-body.ts";
 import { acknowledgeTerms } from "../../shared/domain/command/terms.ts";
 import { notFound } from "../../shared/domain/decision.ts";
 import { acknowledgeLiquidation } from "../../shared/domain/trading/liquidation/settle.ts";

@@ -1,4 +1,5 @@
-import { type Command, commandBody } from "../../shared/domain/command/command.ts";
+import type { Command } from "../../shared/domain/command/command.ts";
+import { commandBody } from "../../shared/domain/command/command-body.ts";
 import { resourcePage } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";

@@ -1,4 +1,5 @@
-import { type Command, commandBody } from "../../shared/domain/command/command.ts";
+import type { Command } from "../../shared/domain/command/command.ts";
+import { commandBody } from "../../shared/domain/command/command-body.ts";
 import { requeueCommand } from "../../shared/domain/command/settle.ts";
 import { requeueTerms } from "../../shared/domain/command/terms.ts";
 import { notFound, refuse } from "../../shared/domain/decision.ts";

@@ -1,4 +1,4 @@
-import { commandBody } from "../../shared/domain/command/command.ts";
+import { commandBody } from "../../shared/domain/command/command-body.ts";
 import { notFound } from "../../shared/domain/decision.ts";
 import { isEnded, refuseEnded } from "../../shared/domain/feed/source.ts";
 import { decideTake } from "../../shared/feed/waiting-commands.ts";

@@ -85,6 +85,11 @@ export interface Balance {
   readonly realised_minor?: bigint;
   /** Number of the last posting that raised the debt, was corrected or may have removed credit: no later debit did. */
   readonly below_zero_seq?: number;
+  /**
+   * The newest commands by which the platform follows what was settled here, the oldest first: a comparison asks which
+   * of them it includes. Absent until there is one.
+   */
+  readonly settled_by?: readonly { readonly command_id: string }[];
   /** Rises with every change of positions: a hold decided on old positions fails. */
   readonly pos_version: number;
   readonly positions: number;
@@ -138,6 +143,8 @@ export interface Ledger {
   /** The item of a feed that caused it; absent where the operation of a command has not been reported yet. */
   readonly source_id?: FeedCause["source_id"];
   readonly feed_seq?: FeedCause["feed_seq"];
+  /** The command that makes the platform follow what was settled here; absent of almost every entry. */
+  readonly command_id?: string;
   readonly created_at: string;
 }
 

@@ -3,6 +3,7 @@ import { announcing } from "./command/announce.ts";
 import { isOpen, refuseOutstanding } from "./command/command.ts";
 import { isCommanded } from "./command/money.ts";
 import { moveByCommand, settleInPlace } from "./command/move.ts";
+import { followedByPlatform } from "./command/settlement.ts";
 import { type Context, type Decision, refuse, refuseField, refuseScope, unchanged } from "./decision.ts";
 import { adjustmentMoves, completeAdjustment } from "./internal-money/adjustment.ts";
 import { completeCredit, creditMoves, expireCredit } from "./internal-money/credit.ts";
@@ -82,13 +83,19 @@ export function moveTransaction(
   request: UpdateTransaction,
   context: Context,
 ): Decision<Transaction> {
-  return withLegs(transaction, accountContext, decideMove(transaction, accountContext, request, context));
+  return withLegs(transaction, accountContext, decideMove(transaction, accountContext, request, context), context);
 }
 
 /** A move with what it changes in the markers of the transaction's unjoined legs, and the events of its commands. */
-function withLegs(before: Transaction, { account }: AccountContext, decision: Decision<Transaction>) {
+function withLegs(
+  before: Transaction,
+  { account, source }: AccountContext,
+  decision: Decision<Transaction>,
+  context: Context,
+) {
   if (!decision.ok) return decision;
-  return announcing({ ...decision, changes: [...decision.changes, ...legChanges(account, before, decision.result)] });
+  const changes = [...decision.changes, ...legChanges(account, before, decision.result)];
+  return followedByPlatform(announcing({ ...decision, changes }), account, source, context);
 }
 
 function decideMove(
@@ -183,7 +190,7 @@ export function expireTransaction(
   if ((status !== "pending" && status !== "approved") || expires_at === null || expires_at > context.now)
     return undefined;
   const after = moved(transaction, "failed", context, { code: "expired", message: null });
-  return withLegs(transaction, accountContext, end(transaction, after, accountContext, context));
+  return withLegs(transaction, accountContext, end(transaction, after, accountContext, context), context);
 }
 
 /**
@@ -207,7 +214,12 @@ export function declineTransaction(
     const after = moved(transaction, "failed", context, reason);
     const asked = { before: transaction, after, request: {} };
     const commanded = isCommanded(accountContext.account) ? moveByCommand(asked, accountContext, context) : undefined;
-    return withLegs(transaction, accountContext, commanded ?? end(transaction, after, accountContext, context));
+    return withLegs(
+      transaction,
+      accountContext,
+      commanded ?? end(transaction, after, accountContext, context),
+      context,
+    );
   }
   return refuseMove(from, "failed", moves[from]);
 }

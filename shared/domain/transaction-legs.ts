@@ -14,9 +14,11 @@ export interface UnjoinedLeg extends Marked {
   readonly leg: LegName;
 }
 
-/** A marker of a command that corrects the balance of a platform, as long as its operation was not reported. */
+/** A marker of a command that brings a platform to what is booked here, until its operation was reported. */
 export interface CorrectionLeg extends Marked {
   readonly command_id: string;
+  /** The correction of a loss that it makes the platform follow; absent where it is for something else. */
+  readonly transaction_id?: string;
 }
 
 interface Marked {
@@ -42,6 +44,7 @@ type Legged = Pick<
   readonly platform_operations?: Transaction["platform_operations"];
   readonly reverse_minor?: bigint;
   readonly returning_minor?: bigint;
+  readonly command_id?: string | undefined;
 };
 
 /** Whether a transaction takes what it moves from its account, and holds it until then. */
@@ -63,10 +66,12 @@ const withoutMoney: ReadonlySet<Transaction["status"]> = new Set(["rejected", "c
 
 /**
  * The legs of a transaction: the forward one unless it ended without moving money, net of a deposit and gross of a
- * withdrawal, and the reverse one once it was given back or the platform was asked to.
+ * withdrawal, and the reverse one once it was given back or the platform was asked to. The correction of a loss that a
+ * platform was asked to follow has none: the command has a marker of its own.
  */
 function legsOf(transaction: Legged): Leg[] {
-  const { kind, status, amount_minor: gross, fee_minor: fee } = transaction;
+  const { kind, status, amount_minor: gross, fee_minor: fee, command_id } = transaction;
+  if (kind === "negative_balance_correction" && command_id !== undefined) return [];
   const back = transaction.reverse_minor ?? transaction.returning_minor;
   const sign = subtracts(transaction) ? -1n : 1n;
   const [full, net] = [sign * gross, sign * (gross - fee)];

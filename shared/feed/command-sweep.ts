@@ -1,4 +1,4 @@
-import { type Command, type MoneyCommand, moneyOf } from "../domain/command/command.ts";
+import { type Command, isCorrection, type MoneyCommand, moneyOf } from "../domain/command/command.ts";
 import { type CommandState, overdue } from "../domain/command/settle.ts";
 import { overdueTerms } from "../domain/command/terms.ts";
 import { unchanged } from "../domain/decision.ts";
@@ -12,7 +12,7 @@ import { type Load, ref } from "../table/store.ts";
 import { commitDecision } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { countAttention } from "../trading/margin.ts";
-import { driftRef } from "./drift-refs.ts";
+import { correctionState } from "./commands.ts";
 
 /**
  * Ends the leases that ran out and the waits that are over, and reports the commands that wait for too long or whose
@@ -65,14 +65,11 @@ async function settle({ id, tenant_id }: Command, remainingMs: () => number): Pr
 
 /** A command with what it is for; undefined where that is gone. */
 async function stateOf(load: Load, command: MoneyCommand): Promise<CommandState | undefined> {
+  if (isCorrection(command)) return correctionState(load, command);
   const refs = {
     tenant: ref.tenant(),
     ...(command.about_id === undefined ? {} : { sought: tradingRef.command(command.about_id) }),
   };
-  if (command.purpose === "drift") {
-    const { tenant, drift, sought } = await load({ ...refs, drift: driftRef.drift(command.drift_id) });
-    return tenant && { command, about: { purpose: "drift", drift, tenant }, sought: moneyOf(sought) };
-  }
   const { transaction, sought, ...accountContext } = await load({
     ...refs,
     transaction: ref.transaction(command.transaction_id),

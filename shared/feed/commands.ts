@@ -1,4 +1,6 @@
 import {
+  type CorrectionCommand,
+  isCorrection,
   isOpen,
   type LiquidateCommand,
   type MoneyCommand,
@@ -15,10 +17,13 @@ import { Unavailable } from "../runtime/unavailable.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { type AccountState, decideTrading, prepared } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
-import { decideMoney, linkOf, moneyRefs, readHeld } from "../trading/margin.ts";
+import { countAttention, decideMoney, linkOf, moneyRefs, readHeld } from "../trading/margin.ts";
 import { driftRef } from "./drift-refs.ts";
 
-/** Makes a decision about a command with what it is for: the money of a transaction, or the correction of a drift. */
+/**
+ * Makes a decision about a command with what it is for: the money of a transaction, the correction of a drift, or what
+ * was settled here.
+ */
 export async function decideCommand(
   load: Load,
   context: Context,
@@ -26,14 +31,9 @@ export async function decideCommand(
   decide: (state: CommandState) => Decision<MoneyCommand>,
 ): Promise<Committable<MoneyCommand>> {
   const { about_id } = command;
-  if (command.purpose === "drift") {
-    const { drift, tenant, sought } = await load({
-      ...(about_id === undefined ? {} : { sought: tradingRef.command(about_id) }),
-      drift: driftRef.drift(command.drift_id),
-      tenant: ref.tenant(),
-    });
-    if (tenant === undefined) return notFound();
-    return decide({ command, about: { purpose: "drift", drift, tenant }, sought: moneyOf(sought) });
+  if (isCorrection(command)) {
+    const state = await correctionState(load, command);
+    return state === undefined ? notFound() : countAttention(decide(state));
   }
   const { transaction_id, leg } = command;
   const { transaction, sought, risk, ...found } = await load({
@@ -56,6 +56,21 @@ export async function decideCommand(
   );
 }
 
+/** A command for which nothing is booked, with what it is for; undefined where the brokerage is gone. */
+export async function correctionState(load: Load, command: CorrectionCommand): Promise<CommandState | undefined> {
+  const { about_id, source_id } = command;
+  const refs = {
+    tenant: ref.tenant(),
+    ...(about_id === undefined ? {} : { sought: tradingRef.command(about_id) }),
+  };
+  if (command.purpose === "drift") {
+    const { tenant, drift, sought } = await load({ ...refs, drift: driftRef.drift(command.drift_id) });
+    return tenant && { command, about: { purpose: "drift", drift, tenant }, sought: moneyOf(sought) };
+  }
+  const { tenant, source, sought } = await load({ ...refs, source: tradingRef.feedSource(source_id) });
+  return tenant && { command, about: { purpose: "settlement", source, tenant }, sought: moneyOf(sought) };
+}
+
 /** Makes a decision about a command to close a position, with the margin of its account. */
 export async function decideLiquidation(
   load: Load,
@@ -74,7 +89,8 @@ export async function decideTerms(
   command: TermsCommand,
   decide: (command: TermsCommand, state: AccountState, market: Market) => TradingDecision<TermsCommand>,
 ): Promise<Committable<TermsCommand>> {
-  return decideTrading(load, context, {
+  let decided: TradingDecision<TermsCommand> | undefined;
+  const committable = await decideTrading(load, context, {
     account_id: command.account_id,
     refs: {},
     needs: ({ account }) => {
@@ -84,8 +100,13 @@ export async function decideTerms(
       }
       return {};
     },
-    decide: (state, market) => decide(command, state, market),
+    decide: (state, market) => {
+      decided = decide(command, state, market);
+      return decided;
+    },
   });
+  if (decided !== undefined) await countAttention(decided);
+  return committable;
 }
 
 /** The transaction, where the ledger since its debit may matter: what a command brings back takes that debit back. */

@@ -1,8 +1,11 @@
-import type { Account, Ledger } from "../domain/account.ts";
+import type { Account, Balance, Ledger } from "../domain/account.ts";
+import type { Command, SettlementCommand } from "../domain/command/command.ts";
+import { isSettlement, namesAllSettlements } from "../domain/command/settlement.ts";
 import {
   compareAccount,
   type Effect,
   effectOf,
+  effectsWith,
   type Moment,
   positionKey,
   unnumberedSince,
@@ -17,11 +20,12 @@ import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import type { SnapshotAccountBody } from "../schema/feed/snapshot.ts";
-import { ledgers, trades, transactions, uniques } from "../table/entities.ts";
+import { commands, ledgers, trades, transactions, uniques } from "../table/entities.ts";
 import { pagesOf } from "../table/partition.ts";
 import { findAll, readKeys } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 import { readAccounts } from "../trading/holdings.ts";
+import { unreportedCommandsOf } from "./unjoined-legs.ts";
 
 /** A snapshot whose accounts are compared with ours. */
 export interface Comparing {
@@ -137,14 +141,33 @@ async function compareHeld(
 }
 
 /**
- * What an account booked since a snapshot, or so shortly before that its items may not have come; undefined where that
- * is more than a comparison looks at.
+ * What an account booked since a snapshot, or so shortly before that its items may not have come, and what a platform
+ * is still asked to follow; undefined where that is more than a comparison looks at.
  */
-async function effectsOf(
+async function effectsOf(comparing: Comparing, held: Holdings, moment: Moment): Promise<readonly Effect[] | undefined> {
+  const [entries, followed] = await Promise.all([entriesOf(comparing, held, moment), settlementsOf(held.balance)]);
+  return entries && effectsWith(entries, followed);
+}
+
+/** The newest commands of settlements of an account, and those of older ones that the platform has not reported. */
+async function settlementsOf(balance: Balance): Promise<readonly SettlementCommand[]> {
+  const { tenant_id: tenant, account_id, settled_by = [] } = balance;
+  const newest = settled_by.map(({ command_id }) => command_id);
+  const older = namesAllSettlements(balance) ? [] : await unreportedCommandsOf(tenant, account_id);
+  const ids = [...new Set([...newest, ...older])];
+  const found = await findAll<Command>(
+    commands,
+    ids.map((id) => commands.key(tenant, id)),
+  );
+  return found.filter(isSettlement);
+}
+
+/** The entries of an account that a comparison looks at, each with what it did. */
+async function entriesOf(
   { tenant_id: tenant }: Comparing,
   { account, balance }: Holdings,
   { unnumbered_since }: Moment,
-): Promise<readonly Effect[] | undefined> {
+): Promise<readonly (readonly [Ledger, Effect])[] | undefined> {
   const skew = limits.snapshots.clock_skew_seconds * 1000;
   const horizon = new Date(Date.parse(unnumbered_since) - skew).toISOString();
   if (balance.seq === 0 || (balance.posted_at ?? balance.updated_at) < horizon) return [];
@@ -174,7 +197,7 @@ async function effectsOf(
   return entries.map((entry) => {
     const trade = tradeOf.get(entry.trade_id ?? "");
     const key = trade && closedKey(account, trade);
-    return effectOf(entry, transactionOf.get(entry.transaction_id ?? ""), key);
+    return [entry, effectOf(entry, transactionOf.get(entry.transaction_id ?? ""), key)];
   });
 }
 

@@ -126,7 +126,9 @@ export class Explanations {
       findSome<Transaction>(transactions, named("transaction_id"), (id) => transactions.key(this.tenant, id)),
       findSome<Command>(commands, named("command_id"), (id) => commands.key(this.tenant, id)),
     ]);
-    const all = found.map(explanationOf);
+    const asked = new Set(corrections.filter(isOpen).flatMap(({ transaction_id: id }) => id ?? []));
+    // A correction that the platform is asked to follow is explained by the command.
+    const all = found.filter(({ id }) => !asked.has(id)).map(explanationOf);
     const others = all.filter(({ type }) => type === "transaction").slice(0, limits.feed.max_candidates);
     const open = corrections.filter(isOpen).map(({ id }) => ({ type: "command", id }) as const);
     return [...all.filter(({ type }) => type === "command"), ...open, ...others];

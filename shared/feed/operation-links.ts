@@ -58,7 +58,7 @@ export async function linksOf(
 
 /** The drift of a command that was given up: whether the books were found equal says what its operation is. */
 async function driftOf(command: CorrectionCommand, { load }: Reads): Promise<Drift | undefined> {
-  if (isOpen(command) || command.status === "done") return undefined;
+  if (isOpen(command) || command.status === "done" || command.purpose !== "drift") return undefined;
   return (await load({ drift: driftRef.drift(command.drift_id) })).drift;
 }
 

@@ -15,10 +15,15 @@ export async function candidatesOf(tenant: string, accountId: string, amountMino
   return [...new Set(legs.map((item) => String(item["transaction_id"] ?? item["command_id"])))];
 }
 
-/** Commands that correct the balance of an account on its platform and have not ended. */
-export async function openCorrectionsOf(tenant: string, accountId: string): Promise<readonly string[]> {
+/** Commands that bring the platform to what is booked of an account, and whose operation was not reported. */
+export async function unreportedCommandsOf(tenant: string, accountId: string): Promise<readonly string[]> {
   const legs = await readPartition(unjoinedLegs.partition(tenant, accountId));
-  const ids = legs.flatMap((leg) => (leg["command_id"] as string | undefined) ?? []);
+  return legs.flatMap((leg) => (leg["command_id"] as string | undefined) ?? []);
+}
+
+/** Those of them that have not ended. */
+export async function openCorrectionsOf(tenant: string, accountId: string): Promise<readonly string[]> {
+  const ids = await unreportedCommandsOf(tenant, accountId);
   if (ids.length === 0) return [];
   const found = await findAll<Command>(
     commands,

@@ -1,10 +1,12 @@
+import type { Balance } from "../domain/account.ts";
 import { type Command, laneMarker, takeCommands } from "../domain/command/command.ts";
+import { isSettlement, mayBeDone } from "../domain/command/settlement.ts";
 import type { Context, Decision } from "../domain/decision.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
 import type { TakeCommands } from "../schema/feed/command.ts";
-import { commands, uniques } from "../table/entities.ts";
+import { balances, commands, uniques } from "../table/entities.ts";
 import { countEntries, keyIn, pagesOf } from "../table/partition.ts";
 import { findAll, readKeys } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
@@ -40,7 +42,8 @@ export async function decideTake(
   const lanes = new Map<string, boolean>();
   let decision = takeCommands([], new Set(), { max, lease_seconds }, context);
   for await (const { items } of pagesOf(commands.inStatus(tenant, id, "waiting"), query)) {
-    const waiting = [...free, ...(await findAll<Command>(commands, items.map(keyIn)))];
+    const found = await findAll<Command>(commands, items.map(keyIn));
+    const waiting = [...free, ...(await startable(tenant, found))];
     await readLanes(tenant, waiting, lanes);
     const occupied = new Set([...lanes.keys()].filter((lane) => lanes.get(lane)));
     decision = takeCommands(waiting, occupied, { max, lease_seconds }, context);
@@ -50,6 +53,17 @@ export async function decideTake(
     free = waiting.filter((command) => taken.has(command.id));
   }
   return decision;
+}
+
+/** The commands that may be started: without settlements whose operation the platform may have made by itself. */
+async function startable(tenant: string, found: readonly Command[]): Promise<readonly Command[]> {
+  const settlements = found.filter(isSettlement);
+  const keys = settlements.map(({ account_id }) => balances.key(tenant, account_id));
+  const money = (await readKeys(keys)) as readonly (Balance | undefined)[];
+  const doubtful = new Set(
+    settlements.filter((command, place) => mayBeDone(command, money[place])).map((command) => command.id),
+  );
+  return found.filter(({ id }) => !doubtful.has(id));
 }
 
 /** Reads of the lanes of commands, those that are not known yet, whether another command occupies them. */

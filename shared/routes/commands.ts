@@ -95,8 +95,9 @@ export const ackCommand = route({
   description:
     "Reports the outcome of an attempt. `done` books the money of the transaction, once: the operation that the " +
     "source reports later, with the `comment` as `reference`, is joined with it. `failed` ends the transaction as " +
-    "`failed`. A command with a `drift_id` books nothing. A command that sets a term of an account changes it here " +
-    "with `done`, and `failed` leaves it as it was. `done` of an earlier attempt counts; `failed` and `not_sent` of " +
+    "`failed`. A money command whose `leg` is null books nothing: it brings the platform to what is booked here. " +
+    "A command that sets a term of an account changes it here with `done`, and `failed` leaves it as it was. " +
+    "`done` of an earlier attempt counts; `failed` and `not_sent` of " +
     "an earlier attempt change nothing. Returns the command.",
   file: "feed/ack-command",
   scope: "feed:write",

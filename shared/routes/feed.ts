@@ -27,6 +27,7 @@ const itemEvents = [
   "transaction.created",
   "transaction.completed",
   "transaction.updated",
+  "command.issued",
   "command.settled",
   "account.updated",
 ] as const;

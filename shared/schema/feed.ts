@@ -191,7 +191,8 @@ export const FeedResult = z.object({
   ),
   command_id: described(
     z.optional(z.string()),
-    "The command that corrects a drift and that the operation has carried out; nothing was booked.",
+    "The command that the operation has carried out and that books nothing: it corrects a drift, or makes the " +
+      "platform follow what is booked here.",
   ),
   related_to: described(z.optional(z.string()), "The transaction that the item refers to without being its money."),
   candidates: described(

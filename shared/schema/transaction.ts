@@ -313,7 +313,8 @@ export const Transaction = z.object({
   ),
   command_id: described(
     z.optional(z.string()),
-    "Newest command that asks the trading platform to move the money; absent if there is none.",
+    "Newest command that asks the trading platform to move the money, or to follow a correction that is booked; " +
+      "absent if there is none.",
   ),
   outcome: described(
     z.optional(z.nullable(z.enum(["unknown", "needs_attention"]))),

@@ -1,4 +1,5 @@
-import { type Command, commandBody } from "../domain/command/command.ts";
+import type { Command } from "../domain/command/command.ts";
+import { commandBody } from "../domain/command/command-body.ts";
 import type { Round } from "../domain/stream/cursors.ts";
 import { accountNow } from "../domain/trading/live.ts";
 import { type Quote, quoteBody } from "../domain/trading/pricing/quote.ts";

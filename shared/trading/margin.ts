@@ -1,11 +1,12 @@
 import type { Account, Balance } from "../domain/account.ts";
 import type { OwnedAccount } from "../domain/amend-account.ts";
+import { unheeded } from "../domain/command/attention.ts";
 import { type AskedAccount, amendOnPlatform } from "../domain/command/terms.ts";
 import { type Context, type Decision, notFound } from "../domain/decision.ts";
 import { least } from "../domain/money.ts";
 import type { AccountWithBalance } from "../domain/open-account.ts";
 import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/amend-holdings.ts";
-import type { TradingDecision } from "../domain/trading/changes.ts";
+import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { underChange } from "../domain/trading/leverage-change.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
@@ -172,22 +173,28 @@ export async function readHeld(
 }
 
 /**
- * Logs and counts a transaction whose money a platform did not bring back, which only a person can settle: its reverse
- * command has failed, or its source has ended. This happens at the decision of a request that is admitted, so one that
- * is made again counts again.
+ * Logs and counts what only a person can settle: a transaction whose money a platform did not bring back, since its
+ * reverse command has failed or its source has ended, and commands that a platform did not heed. This
+ * happens at the decision of a request that is admitted, so one that is made again counts again.
  */
-export async function countAttention<R>(decision: Decision<R>): Promise<Decision<R>> {
-  const left = decision.ok ? decision.changes.flatMap(leftTo) : [];
-  if (left.length > 0) await untilAdmitted();
+export async function countAttention<D extends Decision<unknown> | TradingDecision<unknown>>(decision: D): Promise<D> {
+  const changes: readonly TradingChange[] = decision.ok ? decision.changes : [];
+  const left = changes.flatMap(leftTo);
+  const refused = unheeded(changes);
+  if (left.length + refused.length > 0) await untilAdmitted();
   for (const { id, status } of left) {
     log.warn("Money was not brought back on a platform.", { transaction_id: id, status });
+    countMetric("MoneyNeedsAttention");
+  }
+  for (const { id, account_id, type, status } of refused) {
+    log.warn("A platform did not do what was decided here.", { command_id: id, account_id, type, status });
     countMetric("MoneyNeedsAttention");
   }
   return decision;
 }
 
 /** The transaction that a change leaves to a person. */
-function leftTo(change: Extract<Decision<unknown>, { ok: true }>["changes"][number]): readonly Transaction[] {
+function leftTo(change: TradingChange): readonly Transaction[] {
   if (change.op !== "update" || change.entity !== "transaction") return [];
   const [before, after] = [change.before as Transaction, change.after as unknown as Transaction];
   return after.outcome === "needs_attention" && before.outcome !== "needs_attention" ? [after] : [];

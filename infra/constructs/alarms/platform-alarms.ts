@@ -12,7 +12,8 @@ export const platformAlarms = [
   },
   {
     id: "money-needs-attention",
-    description: "Money was not brought back on a trading platform: look for the outcome needs_attention.",
+    description:
+      "A trading platform did not bring money back, follow what is booked, or take the access of an account.",
     metricName: "MoneyNeedsAttention",
     ...atOnce,
   },

@@ -3,7 +3,6 @@ import type { AckCommand, CommandBody, LiquidationBody, TermsBody } from "../../
 import type { Account } from "../account.ts";
 import { type Actor, type Change, type Context, type Decision, later, refuse } from "../decision.ts";
 import { isTransfer } from "../internal-money/transfer-state.ts";
-import { formatAmount } from "../money.ts";
 import type { Transaction } from "../transaction.ts";
 import type { LegName } from "../transaction-legs.ts";
 
@@ -38,17 +37,35 @@ export interface TransactionCommand extends AboutMoney {
   readonly transfer?: true;
 }
 
-/** A command that makes the balance on the platform the one of this service, where nothing is booked for it. */
-export interface CorrectionCommand extends AboutMoney {
-  readonly purpose: "drift";
-  readonly transaction_id: null;
+/** A command that brings the money on the platform to what is booked here: nothing is booked for it. */
+interface Correcting extends AboutMoney {
   readonly leg: null;
-  readonly drift_id: string;
   /** Application that asked for it last: another one requeues it where the brokerage asks for four eyes. */
   readonly issued_by: Actor;
   /** Number of the item that reported its operation; absent before. */
   readonly feed_seq?: string;
 }
+
+/** A command that makes the balance on the platform the one of this service, where a snapshot found a drift. */
+export interface DriftCommand extends Correcting {
+  readonly purpose: "drift";
+  readonly transaction_id: null;
+  readonly drift_id: string;
+}
+
+/**
+ * A command that makes the platform follow what this service settled, and booked at once: the correction of a loss, the
+ * credit that paid it, or what a late credit has repaid of both. One for each entry of the ledger.
+ */
+export interface SettlementCommand extends Correcting {
+  readonly purpose: "settlement";
+  /** The transaction of the entry; null where it has none. */
+  readonly transaction_id: string | null;
+  readonly drift_id: null;
+}
+
+/** A command for which nothing is booked. */
+export type CorrectionCommand = DriftCommand | SettlementCommand;
 
 /** A command to close a position, or a part of it, because its account is at its stop-out level. */
 export interface LiquidateCommand extends StoredCommand {
@@ -83,12 +100,12 @@ export type Command = MoneyCommand | LiquidateCommand | TermsCommand;
 
 /** A command, where it is about money. */
 export function moneyOf(command: Command | undefined): MoneyCommand | undefined {
-  return command?.purpose === "transaction" || command?.purpose === "drift" ? command : undefined;
+  return command?.purpose === "transaction" || isCorrection(command) ? command : undefined;
 }
 
-/** Whether a command corrects the balance of a platform. */
+/** Whether a command brings a platform to what is booked here, so that nothing is booked for it. */
 export function isCorrection(command: Command | undefined): command is CorrectionCommand {
-  return command?.purpose === "drift";
+  return command?.purpose === "drift" || command?.purpose === "settlement";
 }
 
 /** State of a command. */
@@ -261,21 +278,21 @@ export function draftCommand(draft: Draft, context: Context): TransactionCommand
   };
 }
 
-/** What a command that corrects a balance is made of. */
-type CorrectionDraft = Pick<
-  CorrectionCommand,
-  | ("type" | "tenant_id" | "client_id" | "account_id" | "source_id" | "platform_login")
-  | ("amount_minor" | "currency" | "drift_id" | "issued_by" | "about_id")
->;
+/** What a command that brings a platform to what is booked here is made of. */
+export type CorrectionDraft = Addressed &
+  Pick<AboutMoney, "type" | "amount_minor" | "currency" | "about_id"> &
+  Pick<Correcting, "issued_by"> &
+  (
+    | Pick<DriftCommand, "purpose" | "drift_id" | "transaction_id">
+    | Pick<SettlementCommand, "purpose" | "drift_id" | "transaction_id">
+  );
 
-/** A command that corrects the balance of a platform, or looks for the operation that has, and waits to be taken. */
+/** A command for which nothing is booked, or a search for the operation of one, that waits to be taken. */
 export function draftCorrection(draft: CorrectionDraft, context: Context): CorrectionCommand {
   const { type, tenant_id, client_id, account_id, source_id, platform_login, about_id, ...about } = draft;
   return {
     ...aboutMoney({ tenant_id, client_id, account_id, source_id, platform_login }, type, about_id, context),
     ...about,
-    purpose: "drift",
-    transaction_id: null,
     leg: null,
   };
 }
@@ -331,52 +348,6 @@ export function waitingFrom(now: string) {
     updated_at: now,
     version: 1,
   } as const;
-}
-
-/** The command as the API shows it. */
-export function commandBody(command: Command): CommandBody {
-  const source = `/v2/feed/sources/${command.source_id}`;
-  const { transaction_id: transaction, drift_id: drift } = command;
-  return {
-    ...shownFields(command),
-    object: "command",
-    _links: {
-      self: { href: `${source}/commands/${command.id}` },
-      source: { href: source },
-      account: { href: `/v2/accounts/${command.account_id}` },
-      ...(transaction === null ? {} : { transaction: { href: `/v2/transactions/${transaction}` } }),
-      ...(drift === null ? {} : { drift: { href: `/v2/drift/${drift}` } }),
-      ...(command.type === "liquidate" ? { trade: { href: `/v2/trades/${command.trade_id}` } } : {}),
-    },
-  };
-}
-
-type ShownFields = Omit<CommandBody, "object" | "_links">;
-
-function shownFields(command: Command): ShownFields {
-  if (command.purpose === "terms") {
-    const { tenant_id: _tenant, client_id: _client, purpose: _purpose, superseded: _superseded, ...fields } = command;
-    return fields;
-  }
-  if (command.purpose === "liquidation") {
-    const { tenant_id: _tenant, client_id: _client, purpose: _purpose, trade_id: _trade, ...fields } = command;
-    return fields;
-  }
-  if (command.purpose === "drift") {
-    const { issued_by: _by, feed_seq: _seq, ...shown } = command;
-    return withPayload(shown);
-  }
-  const { transfer: _transfer, ...shown } = command;
-  return withPayload(shown);
-}
-
-function withPayload(
-  command: Omit<TransactionCommand, "transfer"> | Omit<CorrectionCommand, "issued_by" | "feed_seq">,
-): ShownFields {
-  const { tenant_id: _tenant, client_id: _client, purpose: _purpose, searches: _searches, ...shown } = command;
-  const { search_again_at: _again, amount_minor, currency, about_id, ...fields } = shown;
-  const payload = { amount: formatAmount(amount_minor, currency), currency, comment: about_id ?? command.id };
-  return { ...fields, payload };
 }
 
 /** The refusal of what must wait for the end of a command. */

@@ -5,6 +5,7 @@ import { samePerson } from "../people/person.ts";
 import {
   type CommandMove,
   type CorrectionCommand,
+  type CorrectionDraft,
   commandChanges,
   draftCorrection,
   isOpen,
@@ -13,20 +14,30 @@ import {
   refuseOutstanding,
 } from "./command.ts";
 
-/** Changes that issue a command which corrects a balance: its marker keeps its operation from being new money. */
+/**
+ * Changes that issue a command which brings a platform to what is booked here: its marker keeps its operation from
+ * being new money.
+ * @param corrects the correction of a loss that a person may name instead of the command
+ */
 export function correctionIssued(
-  draft: Omit<Parameters<typeof draftCorrection>[0], "type" | "about_id">,
+  draft: CorrectionDraft,
   context: Context,
+  corrects?: string,
 ): { readonly command: CorrectionCommand; readonly changes: readonly Change[] } {
-  const command = draftCorrection({ ...draft, type: "balance_operation" }, context);
-  return { command, changes: [{ op: "create", entity: "command", item: command }, marker("list", command)] };
+  const command = draftCorrection(draft, context);
+  return { command, changes: [{ op: "create", entity: "command", item: command }, marker("list", command, corrects)] };
 }
 
-function marker(op: "list" | "unlist", { tenant_id, account_id, amount_minor, id }: CorrectionCommand): Change {
-  return { op, leg: { tenant_id, account_id, amount_minor, command_id: id } };
+function marker(
+  op: "list" | "unlist",
+  { tenant_id, account_id, amount_minor, id }: CorrectionCommand,
+  corrects?: string,
+): Change {
+  const named = corrects === undefined ? {} : { transaction_id: corrects };
+  return { op, leg: { tenant_id, account_id, amount_minor, command_id: id, ...named } };
 }
 
-/** A search for the operation of a command that corrects a balance. */
+/** A search for the operation of a command that brings a platform to what is booked here. */
 export function correctionSearch(sought: CorrectionCommand, context: Context): Change {
   const item = draftCorrection({ ...draftOf(sought), type: "find_operation", about_id: sought.id }, context);
   return { op: "create", entity: "command", item };
@@ -34,20 +45,28 @@ export function correctionSearch(sought: CorrectionCommand, context: Context): C
 
 function draftOf(command: CorrectionCommand) {
   const { tenant_id, client_id, account_id, source_id, platform_login } = command;
-  const { amount_minor, currency, drift_id, issued_by } = command;
-  const about = { amount_minor, currency, drift_id, issued_by };
-  return { tenant_id, client_id, account_id, source_id, platform_login, ...about };
+  const { amount_minor, currency, issued_by } = command;
+  const to = { tenant_id, client_id, account_id, source_id, platform_login };
+  const money = { amount_minor, currency, issued_by };
+  if (command.purpose === "drift") {
+    const { purpose, drift_id, transaction_id } = command;
+    return { ...to, ...money, purpose, drift_id, transaction_id };
+  }
+  const { purpose, drift_id, transaction_id } = command;
+  return { ...to, ...money, purpose, drift_id, transaction_id };
 }
 
 /**
- * What the end of a command that corrects a balance changes. Nothing is booked: an operation that was acknowledged is
- * claimed, so that no item books it, and the marker stays until its source has reported it.
+ * What the end of a command that brings a platform to what is booked here changes. Nothing is booked: an operation that
+ * was acknowledged is claimed, so that no item books it, and the marker stays until its source has reported it. That of
+ * a settlement which was refused stays too: it is booked here, so a person may still repeat it on the platform.
  */
 export function correctionEnded(before: CorrectionCommand, after: CorrectionCommand): readonly Change[] {
   const changes = commandChanges(before, after);
-  const moves = before.type === "balance_operation";
+  const moves = before.type !== "find_operation";
   if (moves && after.status === "done" && after.operation_id !== null) return [...changes, claimOf(after)];
-  return moves && !isOpen(after) && after.status !== "done" ? [...changes, marker("unlist", before)] : changes;
+  const forgotten = before.purpose === "drift" && !isOpen(after) && after.status !== "done";
+  return moves && forgotten ? [...changes, marker("unlist", before)] : changes;
 }
 
 /** The claim of an operation for the command that it has carried out. */
@@ -67,7 +86,7 @@ export interface ReportedOperation {
   readonly account_id: string;
   readonly operation_id: string;
   readonly minor: bigint;
-  /** It moves credit, which corrects no balance. */
+  /** It moves credit and not the balance. */
   readonly credits: boolean;
   readonly feed_seq: string;
 }
@@ -77,8 +96,8 @@ export function isCorrectedBy(command: CorrectionCommand, operation: Omit<Report
   const { source_id, account_id, amount_minor, status, feed_seq, type } = command;
   const same =
     source_id === operation.source_id && account_id === operation.account_id && amount_minor === operation.minor;
-  const awaits = (isOpen(command) || status === "done") && feed_seq === undefined;
-  return same && awaits && type === "balance_operation" && !operation.credits;
+  const awaits = (isOpen(command) || status === "done" || command.purpose === "settlement") && feed_seq === undefined;
+  return same && awaits && type === (operation.credits ? "credit_operation" : "balance_operation");
 }
 
 /**
@@ -96,7 +115,7 @@ export function isCorrectedByHand(
 
 /**
  * Joins an operation with the command that asked for it: the command has ended with it and nothing is booked, since the
- * balance here is what the platform was brought to. An operation that was only acknowledged makes way.
+ * money here is what the platform was brought to. An operation that was only acknowledged makes way.
  */
 export function correctionReported(
   before: CorrectionCommand,
@@ -109,7 +128,8 @@ export function correctionReported(
   const after: CorrectionCommand = { ...done, operation_id, feed_seq };
   const known = before.status === "done" ? before.operation_id : null;
   // One that was given up has no marker any more.
-  const marked = isOpen(before) || before.status === "done" ? [marker("unlist", before)] : [];
+  const kept = isOpen(before) || before.status === "done" || before.purpose === "settlement";
+  const marked = kept ? [marker("unlist", before)] : [];
   const changes = [...commandChanges(before, after), ...marked];
   if (known === operation_id) return changes;
   const released = known === null ? [] : [releaseOf(before, known)];
@@ -155,15 +175,12 @@ function moveToEnd({ status, not_found_at }: CorrectionCommand): CommandMove | u
   return status === "unknown" && not_found_at !== null ? "failed" : undefined;
 }
 
-/** Why a person may not hand out a command again that corrects a balance; undefined when they may. */
-export function refuseCorrection(
-  command: CorrectionCommand,
-  drift: Corrected | undefined,
-  fourEyes: boolean,
-  { actor }: Context,
-) {
-  if (!isWanted(command, drift))
-    return refuse("illegal_transition", "The drift is resolved, or has another command or amount.");
+/**
+ * Why a person may not hand out a command again for which nothing is booked; undefined when they may.
+ * @param wanted whether it is still to be carried out
+ */
+export function refuseCorrection(command: CorrectionCommand, wanted: boolean, fourEyes: boolean, { actor }: Context) {
+  if (!wanted) return refuse("illegal_transition", "The drift is resolved, or has another command or amount.");
   return fourEyes && samePerson(command.issued_by, actor)
     ? refuse("four_eyes_required", "Another application than the one that asked for it must requeue the command.")
     : undefined;

@@ -12,7 +12,7 @@ import {
 } from "../transaction.ts";
 import { bookReturn, complete, end } from "../transaction-booking.ts";
 import { type LegName, takesMoney } from "../transaction-legs.ts";
-import { type Command, commandChanges, isOpen, movedCommand, refuseOutstanding } from "./command.ts";
+import { type Command, commandChanges, isCorrection, isOpen, movedCommand, refuseOutstanding } from "./command.ts";
 import {
   askedBack,
   commandBack,
@@ -94,7 +94,7 @@ export function settleInPlace(
   if (before.platform_operations?.some((each) => each.operation_id === operation_id)) return unchanged(before);
   if (operation_id === undefined && not_found && before.status === "failed") return unchanged(before);
   const { command } = accountContext;
-  if (command !== undefined && isOpen(command)) {
+  if (command !== undefined && isOpen(command) && !isCorrection(command)) {
     return whileOutstanding({ before, after: before, request }, command, accountContext, context);
   }
   return refuse("illegal_transition", `No command about the ${before.status} transaction is there to settle.`);

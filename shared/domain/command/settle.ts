@@ -1,6 +1,7 @@
 import { limits } from "../../limits.ts";
 import type { AckCommand } from "../../schema/feed/command.ts";
 import { type Change, type Context, type Decision, later, refuse, refuseField, unchanged } from "../decision.ts";
+import { type FeedSource, isEnded } from "../feed/source.ts";
 import { samePerson } from "../people/person.ts";
 import type { Tenant } from "../tenant.ts";
 import { type AccountContext, changed, type Transaction } from "../transaction.ts";
@@ -12,6 +13,7 @@ import {
   type CorrectionCommand,
   commandChanges,
   draftCommand,
+  isCorrection,
   isExpired,
   isOpen,
   lostLease,
@@ -21,11 +23,12 @@ import {
 } from "./command.ts";
 import { type Corrected, correctionEnded, correctionSearch, isWanted, refuseCorrection } from "./correction.ts";
 import { commandOf, type Evidence, platformMoved, platformRefused, withClaim } from "./money.ts";
+import { followedByPlatform } from "./settlement.ts";
 
 /** A command about money with what it is for. */
 export interface CommandState {
   readonly command: MoneyCommand;
-  readonly about: AboutTransaction | AboutDrift;
+  readonly about: AboutTransaction | AboutDrift | AboutSettlement;
   /** The command whose operation a search looks for. */
   readonly sought?: MoneyCommand | undefined;
 }
@@ -45,11 +48,26 @@ export interface AboutDrift {
   readonly tenant: Pick<Tenant, "four_eyes">;
 }
 
+/** What was settled here, and booked at once, and the platform is to follow. */
+export interface AboutSettlement {
+  readonly purpose: "settlement";
+  readonly tenant: Pick<Tenant, "four_eyes">;
+  /** Nothing is taken of a source that has ended; undefined where it is gone. */
+  readonly source: Pick<FeedSource, "ended_at"> | undefined;
+}
+
 type Reason = NonNullable<Transaction["status_reason"]>;
 
 /** Decides an acknowledgement. One that says nothing new, or comes from an earlier attempt, changes nothing. */
 export function acknowledge(state: CommandState, ack: AckCommand, context: Context): Decision<MoneyCommand> {
-  return announcing(acknowledged(state, ack, context));
+  return followed(state, announcing(acknowledged(state, ack, context)), context);
+}
+
+/** What is brought back of a payout may repay a correction, which the platform follows. */
+function followed({ about }: CommandState, decision: Decision<MoneyCommand>, context: Context) {
+  if (about.purpose !== "transaction") return decision;
+  const { account, source } = about.accountContext;
+  return followedByPlatform(decision, account, source, context);
 }
 
 function acknowledged(state: CommandState, ack: AckCommand, context: Context): Decision<MoneyCommand> {
@@ -84,14 +102,12 @@ function withCommand(before: MoneyCommand, after: MoneyCommand): Decision<MoneyC
 
 /** What a change of a command writes where nothing is booked for it. */
 function changesOf(before: MoneyCommand, after: MoneyCommand): readonly Change[] {
-  return before.purpose === "drift"
-    ? correctionEnded(before, after as CorrectionCommand)
-    : commandChanges(before, after);
+  return isCorrection(before) ? correctionEnded(before, after as CorrectionCommand) : commandChanges(before, after);
 }
 
 /** The transaction that still waits for a command: another operation may have been joined with its leg meanwhile. */
 function awaiting({ command, about }: CommandState): AboutTransaction | undefined {
-  if (about.purpose === "drift") return undefined;
+  if (about.purpose !== "transaction") return undefined;
   const { transaction, leg } = about;
   const open = unjoinedLegsOf(transaction).some(({ name }) => name === leg);
   return open && commandOf(transaction, command, leg) !== undefined ? about : undefined;
@@ -100,6 +116,7 @@ function awaiting({ command, about }: CommandState): AboutTransaction | undefine
 /** Whether a command is still to be carried out. */
 function isAwaited(state: CommandState): boolean {
   const { command, about } = state;
+  if (about.purpose === "settlement") return true;
   return about.purpose === "drift" ? isWanted(command, about.drift) : awaiting(state) !== undefined;
 }
 
@@ -168,7 +185,7 @@ function outcomeUnknown(state: CommandState, after: MoneyCommand, context: Conte
 
 /** Whether the operation of a command is looked for: that of a drift also once the drift is resolved otherwise. */
 function isSearched(state: CommandState): boolean {
-  return state.about.purpose === "drift" || awaiting(state) !== undefined;
+  return state.about.purpose !== "transaction" || awaiting(state) !== undefined;
 }
 
 function searching([before, after]: readonly [MoneyCommand, MoneyCommand], search: Change): Decision<MoneyCommand> {
@@ -177,8 +194,8 @@ function searching([before, after]: readonly [MoneyCommand, MoneyCommand], searc
 
 /** A search for the operation of a command. */
 function searchFor({ command, about }: CommandState, context: Context): Change {
-  if (command.purpose === "drift") return correctionSearch(command, context);
-  if (about.purpose === "drift") throw new Error("A command is for another thing than its state.");
+  if (isCorrection(command)) return correctionSearch(command, context);
+  if (about.purpose !== "transaction") throw new Error("A command is for another thing than its state.");
   const { source_id, platform_login, amount_minor: minor } = command;
   const link = { source_id, platform_login, about_id: command.id };
   const draft = { type: "find_operation", transaction: about.transaction, leg: about.leg, minor, ...link } as const;
@@ -249,7 +266,7 @@ function missed(sought: MoneyCommand, { now, in: after }: Context): readonly Cha
  */
 export function overdue(state: CommandState, context: Context): Decision<MoneyCommand> | undefined {
   const decision = endedByTime(state, context);
-  return decision && announcing(decision);
+  return decision && followed(state, announcing(decision), context);
 }
 
 function endedByTime(state: CommandState, context: Context): Decision<MoneyCommand> | undefined {
@@ -258,6 +275,8 @@ function endedByTime(state: CommandState, context: Context): Decision<MoneyComma
     const after = movedCommand(command, "cancel", context);
     return after && withCommand(command, after);
   }
+  const unsent = unsentSettlement(state, context);
+  if (unsent !== undefined) return withCommand(command, unsent);
   if (isExpired(command, context.now)) {
     const after = movedCommand(command, "expire", context);
     return after && moneyRefused(state, after, { code: "expired", message: null }, context);
@@ -268,6 +287,14 @@ function endedByTime(state: CommandState, context: Context): Decision<MoneyComma
   const after = lost && movedCommand(command, lost, context);
   if (after === undefined) return undefined;
   return lost === "unknown" ? outcomeUnknown(state, after, context) : withCommand(command, after);
+}
+
+/** The end of a command of a settlement that no bridge will take, because its source ended when it was issued. */
+function unsentSettlement({ command, about }: CommandState, context: Context): MoneyCommand | undefined {
+  const gone = about.purpose === "settlement" && (about.source === undefined || isEnded(about.source));
+  return gone
+    ? movedCommand(command, "cancel", context, { error: { code: "source_ended", message: null } })
+    : undefined;
 }
 
 /**
@@ -289,8 +316,9 @@ export function requeueCommand(state: CommandState, context: Context): Decision<
       extra: { not_before: new Date(earliest).toISOString() },
     });
   }
-  if (about.purpose === "drift") {
-    const refusal = refuseCorrection(command as CorrectionCommand, about.drift, about.tenant.four_eyes, context);
+  if (about.purpose !== "transaction") {
+    const { four_eyes } = about.tenant;
+    const refusal = refuseCorrection(command as CorrectionCommand, isAwaited(state), four_eyes, context);
     return refusal ?? withCommand(command, { ...after, issued_by: context.actor } as CorrectionCommand);
   }
   const { transaction, accountContext } = about;

@@ -1,6 +1,7 @@
 import { limits } from "../../limits.ts";
 import type { SnapshotAccountBody } from "../../schema/feed/snapshot.ts";
 import type { Account, Ledger } from "../account.ts";
+import { isOpen, type SettlementCommand } from "../command/command.ts";
 import { formatAmount, parseReported } from "../money.ts";
 import type { Position } from "../trading/position.ts";
 import { rational, shortDecimalText } from "../trading/pricing/rational.ts";
@@ -33,6 +34,8 @@ export interface Effect {
   readonly id: string;
   /** The position that it closed, by {@link positionKey}; undefined where it closed none. */
   readonly closed: string | undefined;
+  /** The platform is still asked for it: no snapshot includes it. */
+  readonly awaited?: boolean;
 }
 
 /** An account of this service with its effects since {@link Moment.unnumbered_since} at the latest. */
@@ -121,13 +124,14 @@ export function compareAccount(ours: OurSide, theirs: TheirSide, moment: Moment)
 
 /** Whether a snapshot of this number cannot include an effect, or need not yet. */
 export function isLeftOut(
-  { source_id, feed_seq, at }: Pick<Effect, "source_id" | "feed_seq" | "at">,
+  { source_id, feed_seq, at, awaited }: Pick<Effect, "source_id" | "feed_seq" | "at" | "awaited">,
   {
     source,
     as_of_seq,
     unnumbered_since,
   }: Pick<Moment, "as_of_seq" | "unnumbered_since"> & { readonly source: Pick<Moment["source"], "id"> },
 ): boolean {
+  if (awaited === true) return true;
   if (source_id === source.id && feed_seq !== undefined) return BigInt(feed_seq) > BigInt(as_of_seq);
   return at > unnumbered_since;
 }
@@ -275,4 +279,35 @@ export function effectOf(entry: Ledger, transaction: Transaction | undefined, cl
     id: transaction_id ?? trade_id ?? id,
     closed,
   };
+}
+
+/**
+ * What an entry that was settled here did, by the command that the platform follows it with: the entry itself has the
+ * number of the item that caused it, and the platform has it by a later one. Undefined where the platform refused the
+ * command: then the books differ by it.
+ */
+function effectOfSettlement(command: SettlementCommand): Effect | undefined {
+  const { source_id, feed_seq, status, done_at, updated_at, amount_minor: minor, type } = command;
+  const awaited = feed_seq === undefined && isOpen(command);
+  if (feed_seq === undefined && !awaited && status !== "done") return undefined;
+  const credits = type === "credit_operation";
+  const money = { balance_minor: credits ? 0n : minor, credit_minor: credits ? minor : 0n };
+  const id = command.transaction_id ?? command.id;
+  return { source_id, feed_seq, at: done_at ?? updated_at, ...money, id, closed: undefined, awaited };
+}
+
+/**
+ * Effects of entries, where those that the platform follows by a command of its own are replaced by those of commands.
+ * @param entries each with its effect
+ * @param commands those that the balance names
+ */
+export function effectsWith(
+  entries: readonly (readonly [Pick<Ledger, "command_id">, Effect])[],
+  commands: readonly SettlementCommand[],
+): readonly Effect[] {
+  const settled = new Map(commands.map((command) => [command.id, effectOfSettlement(command)]));
+  const own = entries.flatMap(([{ command_id }, effect]) =>
+    settled.get(command_id ?? "") === undefined ? [effect] : [],
+  );
+  return [...own, ...[...settled.values()].filter((effect) => effect !== undefined)];
 }

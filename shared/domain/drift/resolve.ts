@@ -3,6 +3,7 @@ import type { ResolveDrift } from "../../schema/feed/drift.ts";
 import { announcing } from "../command/announce.ts";
 import { type Command, type CorrectionCommand, isCorrection, isOpen, refuseOutstanding } from "../command/command.ts";
 import { correctionIssued, givenUp } from "../command/correction.ts";
+import { followedByPlatform } from "../command/settlement.ts";
 import { type Context, later, refuse, refuseField } from "../decision.ts";
 import { type FeedSource, isEnded, refuseEnded } from "../feed/source.ts";
 import { samePerson } from "../people/person.ts";
@@ -48,7 +49,10 @@ export interface DriftState {
  * it takes two applications where the brokerage asks for four eyes, as money that is moved there by hand does.
  */
 export function resolveDrift(state: DriftState, request: ResolveDrift, context: Context): DriftDecision<Drift> {
-  return announcing(resolution(state, request, context));
+  const decision = announcing(resolution(state, request, context));
+  return state.books === undefined
+    ? decision
+    : followedByPlatform(decision, state.books.state.account, state.source, context);
 }
 
 function resolution(state: DriftState, request: ResolveDrift, context: Context): DriftDecision<Drift> {
@@ -119,8 +123,9 @@ function commanded({ drift, books }: DriftState, context: Context): DriftDecisio
   const { tenant_id, client_id, id: account_id, currency } = account;
   const { source_id, platform_login, id: drift_id } = drift;
   const to = { tenant_id, client_id, account_id, source_id, platform_login };
-  const about = { amount_minor: -deltaMinor(drift), currency, drift_id, issued_by: context.actor };
-  const { command, changes } = correctionIssued({ ...to, ...about }, context);
+  const about = { purpose: "drift", drift_id, transaction_id: null, issued_by: context.actor } as const;
+  const money = { type: "balance_operation", amount_minor: -deltaMinor(drift), currency } as const;
+  const { command, changes } = correctionIssued({ ...to, ...about, ...money }, context);
   const updated_at = later(drift.updated_at, context.now);
   const numbers = { command_id: command.id, proposal: null, updated_at, version: drift.version + 1 };
   const after: Drift = { ...drift, ...numbers };

@@ -1,4 +1,5 @@
 import type { Ledger } from "../account.ts";
+import { followedByPlatform } from "../command/settlement.ts";
 import type { Context } from "../decision.ts";
 import type { TradingDecision } from "../trading/changes.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
@@ -46,7 +47,7 @@ export function applyItem(
       : tradeDecision(state, market, item, known, origin, context);
   if (!decision.ok) return decision;
   const made: Made = decision.result === undefined ? {} : { trade_id: decision.result.id };
-  return { ...decision, result: made };
+  return followedByPlatform({ ...decision, result: made }, state.account, origin.source, context);
 }
 
 function tradeDecision(

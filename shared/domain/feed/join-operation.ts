@@ -9,6 +9,7 @@ import {
 } from "../command/command.ts";
 import { correctionReleased, correctionReported, isCorrectedBy, isCorrectedByHand } from "../command/correction.ts";
 import { commandOf, type Evidence, forwardMinor, platformMoved } from "../command/money.ts";
+import { followedByPlatform } from "../command/settlement.ts";
 import { type Change, type Context, type Decision, later, numberOf, refuse } from "../decision.ts";
 import type { Drift } from "../drift/drift.ts";
 import { isCredit } from "../internal-money/credit-booking.ts";
@@ -64,6 +65,17 @@ type Applied = Extract<TradingDecision<Made>, { ok: true }>;
  * that names none and could be ours is put aside until a person says what it is.
  */
 export function applyOperation(
+  state: OperationState,
+  operation: Operation,
+  links: OperationLinks,
+  origin: Origin,
+  context: Context,
+): TradingDecision<Made> {
+  const decision = decideReported(state, operation, links, origin, context);
+  return followedByPlatform(decision, state.account, origin.source, context);
+}
+
+function decideReported(
   state: OperationState,
   operation: Operation,
   links: OperationLinks,
@@ -149,7 +161,7 @@ function decideClaimed(
   context: Context,
 ): TradingDecision<Made> {
   const { named, command } = links;
-  const names = named === undefined && (command === undefined || command.id === claiming.id);
+  const names = command === undefined ? named === undefined : command.id === claiming.id;
   if (names && isCorrectedBy(claiming, operationOf(state, reported, context))) {
     return corrects(claiming, state, reported, context);
   }

@@ -74,7 +74,8 @@ export const Command = z.object({
   status: described(CommandStatus, "Command status."),
   transaction_id: described(
     z.nullable(z.string()),
-    "The transaction whose money the command moves; null if it moves none.",
+    "The transaction whose money the command moves or, with `leg` null, that booked what the platform is to follow; " +
+      "null if there is none.",
   ),
   drift_id: described(
     z.nullable(z.string()),
@@ -82,7 +83,8 @@ export const Command = z.object({
   ),
   leg: described(
     z.nullable(z.enum(["forward", "reverse"])),
-    "`forward` moves the money of the transaction; `reverse` brings it back after a return or a failed payout.",
+    "`forward` moves the money of the transaction; `reverse` brings it back after a return or a failed payout. Null " +
+      "if nothing is booked for the command.",
   ),
   attempt: described(z.int(), "Number of times that the command was taken."),
   issued_at: described(Timestamp, "Time at which the command was issued."),

@@ -73,6 +73,26 @@ describe("terms of an account that a platform keeps", () => {
     expect(await broker.get(path)).toMatchObject({ status: "active", trading_mode: "full", pending: null });
   });
 
+  it("raise an alarm where the platform refuses to take the access of a disabled account", async () => {
+    const { path, patch, take, ack } = await linked();
+    const written: string[] = [];
+    const output = vi.spyOn(process.stdout, "write").mockImplementation((line) => written.push(String(line)) > 0);
+    const alarms = () => written.filter((line) => line.includes('"MoneyNeedsAttention":1')).length;
+    const refuse = async () => {
+      const [{ id }] = await take();
+      return ack(id, { status: "failed", error: { code: "no_rights" } });
+    };
+    await patch({ leverage: 200 });
+    expect([(await refuse()).status, alarms()]).toEqual(["failed", 0]);
+    await call("DELETE", path);
+    expect([(await refuse()).status, alarms()]).toEqual(["failed", 1]);
+    expect(await broker.get(path)).toMatchObject({ status: "disabled", trading_mode: "none", pending: null });
+    // More access than there is leaves no danger.
+    await patch({ status: "active" });
+    expect([(await refuse()).status, alarms()]).toEqual(["failed", 1]);
+    output.mockRestore();
+  });
+
   it("stay pending while the outcome is unknown, until a report or a person settles them", async () => {
     const { source, login, path, patch, take, command, requeue } = await linked();
     const { pending } = await patch({ trading_mode: "close_only", group_id: "vip" });

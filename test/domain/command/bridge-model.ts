@@ -1,4 +1,4 @@
-import type { Account, Balance } from "../../../shared/domain/account.ts";
+import type { Account, Balance, Ledger } from "../../../shared/domain/account.ts";
 import {
   commandChanges,
   isCorrection,
@@ -6,6 +6,7 @@ import {
   takenCommand,
 } from "../../../shared/domain/command/command.ts";
 import { acknowledge, type CommandState, overdue, requeueCommand } from "../../../shared/domain/command/settle.ts";
+import { replayFrom } from "../../../shared/domain/debt.ts";
 import type { Change, Context, Decision, DomainEvent } from "../../../shared/domain/decision.ts";
 import { applyOperation, type OperationLinks, unconfirmed } from "../../../shared/domain/feed/join-operation.ts";
 import { operationMarker } from "../../../shared/domain/feed/operation-marker.ts";
@@ -24,7 +25,7 @@ import {
 } from "../../../shared/domain/internal-money/transfer-steps.ts";
 import { declineTransaction, moveTransaction } from "../../../shared/domain/move-transaction.ts";
 import { requestDeposit, requestWithdrawal } from "../../../shared/domain/request-transaction.ts";
-import type { AccountContext, Transaction } from "../../../shared/domain/transaction.ts";
+import { type AccountContext, reversedFrom, type Transaction } from "../../../shared/domain/transaction.ts";
 import { unreportedLegsOf } from "../../../shared/domain/transaction-legs.ts";
 import type { AckCommand } from "../../../shared/schema/feed/command.ts";
 import type { UpdateTransaction } from "../../../shared/schema/transaction.ts";
@@ -54,13 +55,18 @@ export class TwoBooks extends BookTable {
   private seconds = 0;
   private operations = 0;
 
-  constructor(fields: { readonly four_eyes?: boolean } = {}) {
+  constructor(
+    fields: { readonly four_eyes?: boolean } = {},
+    /** Who decides for the accounts; a loss beyond the money of those that the service decides for is corrected. */
+    authoritative: FeedSource["authoritative"] = "platform",
+  ) {
     super();
-    const request = { name: "mt5:live-1", platform: "mt5" } as const;
+    const request = { name: "mt5:live-1", platform: "mt5", authoritative } as const;
     const made = registerSource(request, 0, this.context());
     if (!made.ok) throw new Error(made.refusal.detail);
     this.source = made.result;
-    const link = { source_id: this.source.id, platform: "mt5" } as const;
+    const protection = { negative_balance_protection: true };
+    const link = { source_id: this.source.id, platform: "mt5", ...protection } as const;
     const client_id = someClient().id;
     const opened = (more: Partial<Account>, source?: FeedSource) => {
       const account = someAccount({ client_id, ...more });
@@ -128,6 +134,7 @@ export class TwoBooks extends BookTable {
     return {
       ...this.accountOf(transaction?.account_id ?? this.main),
       command: id === undefined ? undefined : this.commands.get(id),
+      ...this.sinceDebit(transaction),
     };
   }
 
@@ -243,9 +250,11 @@ export class TwoBooks extends BookTable {
   private stateOf(id: string): CommandState {
     const command = this.command(id);
     const sought = command.about_id === undefined ? undefined : this.commands.get(command.about_id);
-    if (command.purpose === "drift") {
-      const { tenant } = this.accountOf(command.account_id);
-      return { command, about: { purpose: "drift", drift: this.drifts.get(command.drift_id), tenant }, sought };
+    if (command.purpose !== "transaction") {
+      const { tenant, source } = this.accountOf(command.account_id);
+      return command.purpose === "drift"
+        ? { command, about: { purpose: "drift", drift: this.drifts.get(command.drift_id), tenant }, sought }
+        : { command, about: { purpose: "settlement", source, tenant }, sought };
     }
     const transaction = this.known(command.transaction_id);
     const accountContext = this.contextOf(transaction);
@@ -304,15 +313,41 @@ export class TwoBooks extends BookTable {
       tenant: this.accountOf(account_id).tenant,
       named,
       command,
-      drift: isCorrection(command) ? this.drifts.get(command.drift_id) : undefined,
+      drift: isCorrection(command) ? this.drifts.get(command.drift_id ?? "") : undefined,
       candidates: named === undefined ? [...candidates, ...this.corrections(account_id, minor)] : [],
+      ...(named?.returning === undefined ? {} : this.sinceDebit(named)),
     };
   }
 
-  /** Commands that correct the balance of an account by so much, and whose operation was not reported. */
+  /** The ledger since the debit of a transaction, where what was settled since then depends on it. */
+  private sinceDebit(transaction: Transaction | undefined): Pick<AccountContext, "since_debit"> {
+    if (transaction === undefined) return {};
+    const { account_id } = transaction;
+    const from = reversedFrom(transaction, this.accountOf(account_id).balance);
+    return from === undefined ? {} : { since_debit: this.entriesFrom(account_id, from) };
+  }
+
+  /** The entries of an account from a number on, and from further back as far as a replay needs. */
+  protected entriesFrom(account_id: string, from: number): readonly Ledger[] {
+    const own = this.entries.filter((each) => each.account_id === account_id);
+    for (let first = from; ; ) {
+      const entries = own.filter(({ balance_version: at }) => at >= first);
+      const next = replayFrom(entries, first);
+      if (next === first) return entries;
+      first = next;
+    }
+  }
+
+  /** Commands that bring an account to what is booked here by so much, and whose operation was not reported. */
   private corrections(account_id: string, minor: bigint): readonly string[] {
     const legs = [...this.markers.values()].filter((leg) => leg.account_id === account_id);
-    return legs.filter(({ amount_minor }) => amount_minor === minor).map(({ command_id }) => command_id);
+    const alike = legs.filter(({ amount_minor }) => amount_minor === minor);
+    return alike.map(({ command_id, transaction_id }) => transaction_id ?? command_id);
+  }
+
+  /** Commands whose operation was not reported, as the markers of an account name them. */
+  unreportedCommands(account_id: string): readonly string[] {
+    return [...this.markers.values()].flatMap((leg) => (leg.account_id === account_id ? [leg.command_id] : []));
   }
 
   private known(id: string): Transaction {

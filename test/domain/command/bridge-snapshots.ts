@@ -1,4 +1,11 @@
-import { compareAccount, effectOf, unnumberedSince } from "../../../shared/domain/drift/compare.ts";
+import { isSettlement, namesAllSettlements } from "../../../shared/domain/command/settlement.ts";
+import {
+  compareAccount,
+  effectOf,
+  effectsWith,
+  type Moment,
+  unnumberedSince,
+} from "../../../shared/domain/drift/compare.ts";
 import { formatAmount } from "../../../shared/domain/money.ts";
 import type { TwoBooks } from "./bridge-model.ts";
 
@@ -7,20 +14,34 @@ import type { TwoBooks } from "./bridge-model.ts";
  * the next one. `planted` is what the platform shows in addition to its ledger.
  */
 export function compareAt(books: TwoBooks, account_id: string, seq: number, planted = 0n) {
-  const unnumbered_since = unnumberedSince({ taken_at: books.ledger[seq]?.at ?? books.now });
   const included = books.ledger.slice(0, seq).filter((each) => each.account_id === account_id);
-  const minor = included.reduce((sum, each) => sum + each.minor, planted);
+  const sumOf = (credits: boolean) =>
+    included.filter((each) => (each.credits === true) === credits).reduce((sum, { minor }) => sum + minor, 0n);
   const { account, balance } = books.accountOf(account_id);
+  const money = (minor: bigint) => formatAmount(minor, account.currency);
   const { balance_minor, credit_minor } = balance;
   const entries = books.entries.filter((each) => each.account_id === account_id);
-  const effects = entries.map((entry) =>
-    effectOf(entry, books.transactions.get(entry.transaction_id ?? ""), undefined),
+  const { settled_by = [] } = balance;
+  const effects = effectsWith(
+    entries.map((entry) => [entry, effectOf(entry, books.transactions.get(entry.transaction_id ?? ""), undefined)]),
+    (namesAllSettlements(balance)
+      ? settled_by.map(({ command_id }) => command_id)
+      : [...settled_by.map(({ command_id }) => command_id), ...books.unreportedCommands(account_id)]
+    )
+      .map((id) => books.command(id))
+      .filter(isSettlement),
   );
   return compareAccount(
     { account, balance_minor, credit_minor, positions: [], effects },
-    { balance: formatAmount(minor, account.currency), credit: "0.00", positions: [] },
-    { source: books.source, as_of_seq: String(seq), unnumbered_since },
+    { balance: money(sumOf(false) + planted), credit: money(sumOf(true)), positions: [] },
+    momentAt(books, seq),
   );
+}
+
+/** The moment of a snapshot that was taken right after so many operations. */
+export function momentAt(books: TwoBooks, seq: number): Moment {
+  const unnumbered_since = unnumberedSince({ taken_at: books.ledger[seq]?.at ?? books.now });
+  return { source: books.source, as_of_seq: String(seq), unnumbered_since };
 }
 
 /** What the platform has in addition by each difference, in minor units. */

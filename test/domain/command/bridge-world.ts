@@ -21,6 +21,9 @@ const transferSteps = [
   ...(["transfer", "transfer", "advance", "advance", "advance", "advance", "approved", "cancelled"] as const),
 ] as const;
 
+/** What happens with trades, and with payouts that a loss comes between. */
+const lossSteps = ["loss", "loss", "profit", "by_itself", "payout", "payout", "bounced", "bounced"] as const;
+
 const stepOf = <W extends string>(what: readonly W[]) =>
   fc.record({
     what: fc.constantFrom(...what),
@@ -32,9 +35,13 @@ const stepOf = <W extends string>(what: readonly W[]) =>
 
 /** A step about the money of one account. */
 export const step = stepOf(steps);
+/** A step about the money of one account that also trades, and may lose more than it has. */
+export const lossStep = stepOf([...steps, ...lossSteps]);
 /** A step about the money of several accounts, between which there are transfers. */
 export const transferStep = stepOf([...steps, ...transferSteps]);
 type Step = typeof transferStep extends fc.Arbitrary<infer S> ? S : never;
+/** One step of any of them. */
+export type AnyStep = Step | (typeof lossStep extends fc.Arbitrary<infer S> ? S : never);
 
 const reason = { code: "bank" };
 
@@ -43,8 +50,8 @@ export class World {
   readonly books: TwoBooks;
   /** Commands in the hands of the bridge, as they were taken. */
   private readonly inHand = new Map<string, MoneyCommand>();
-  private readonly executed = new Map<string, PlatformOperation>();
-  private readonly unreported = new Set<PlatformOperation>();
+  protected readonly executed = new Map<string, PlatformOperation>();
+  protected readonly unreported = new Set<PlatformOperation>();
 
   constructor(books = new TwoBooks()) {
     this.books = books;
@@ -100,7 +107,11 @@ export class World {
     else this.books.move(out.id, { status: what, reason }, "app_01JD0000000000000000000002");
   }
 
-  private handle(what: "take" | "execute" | "ack" | "requeue" | "search", command: MoneyCommand, told: boolean): void {
+  protected handle(
+    what: "take" | "execute" | "ack" | "requeue" | "search",
+    command: MoneyCommand,
+    told: boolean,
+  ): void {
     const { books } = this;
     if (what === "take" && command.type === "balance_operation") {
       const taken = books.take(command.id);

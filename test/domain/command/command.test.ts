@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import {
   type CommandMove,
   type CommandState,
-  commandBody,
   commandChanges,
   commandMoves,
   commandWakesAt,
@@ -17,6 +16,7 @@ import {
   takeCommands,
   takenCommand,
 } from "../../../shared/domain/command/command.ts";
+import { commandBody } from "../../../shared/domain/command/command-body.ts";
 import type { AckCommand } from "../../../shared/schema/feed/command.ts";
 import { accepted, decisionContext } from "../../support/builders/decisions.ts";
 import { transactionOf } from "../platform-money-cases.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { amendAccount } from "../../../shared/domain/amend-account.ts";
-import { type Command, commandBody, isOpen, type TermsCommand } from "../../../shared/domain/command/command.ts";
+import { type Command, isOpen, type TermsCommand } from "../../../shared/domain/command/command.ts";
+import { commandBody } from "../../../shared/domain/command/command-body.ts";
 import { acknowledgeTerms, amendOnPlatform, overdueTerms, requeueTerms } from "../../../shared/domain/command/terms.ts";
 import type { UpdateAccount } from "../../../shared/schema/account.ts";
 import type { AckCommand } from "../../../shared/schema/feed/command.ts";

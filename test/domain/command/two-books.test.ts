@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { isOpen, type SettlementCommand } from "../../../shared/domain/command/command.ts";
 import { transferStatus } from "../../../shared/domain/internal-money/transfer-state.ts";
-import { step, transferStep, World } from "./bridge-world.ts";
+import { lossStep, step, transferStep, World } from "./bridge-world.ts";
+import { LossWorld } from "./loss-world.ts";
 
 describe("two books, with commands and items between them that are lost, repeated and late", () => {
   it("are equal once everything has arrived, no money twice and none lost, and each snapshot finds that", () => {
@@ -27,6 +29,43 @@ describe("two books, with commands and items between them that are lost, repeate
     expect([...seen].toSorted()).toEqual(expect.arrayContaining(reached));
   });
 });
+
+describe("losses beyond the money of linked accounts that the service decides", () => {
+  it("are corrected in both books without a person, but for what the platform refuses", () => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(fc.array(lossStep, { minLength: 40, maxLength: 80, size: "max" }), (program) => {
+        const world = new LossWorld();
+        const { traded } = world;
+        for (const each of program) {
+          world.run(each);
+          world.check();
+          world.compare(1n);
+        }
+        for (const each of traded.settlements) seen.add(`${signOf(each)} ${each.status}`);
+        world.finish();
+        world.check();
+        world.compare(-12_345n);
+        expect(traded.balance.balance_minor).toBe(traded.platformMinor() + traded.unfollowedMinor(traded.main));
+        expect(traded.settlements.filter(isOpen)).toEqual([]);
+        for (const each of traded.settlements) seen.add(`${signOf(each)} ${each.status}`);
+        if (traded.settlements.length > 0 && traded.unfollowedMinor(traded.main) === 0n) seen.add("followed");
+      }),
+      { numRuns: Number(process.env["TWO_BOOKS_RUNS"] ?? 150), seed: Number(process.env["TWO_BOOKS_SEED"] ?? 1) },
+    );
+    expect([...seen].toSorted()).toEqual(expect.arrayContaining(reachedByLosses));
+  });
+});
+
+function signOf({ amount_minor }: SettlementCommand): string {
+  return amount_minor < 0n ? "repayment" : "correction";
+}
+
+const reachedByLosses = [
+  ...["waiting", "taken", "unknown", "done", "failed"].map((status) => `correction ${status}`),
+  ...["waiting", "taken", "done", "failed"].map((status) => `repayment ${status}`),
+  "followed",
+];
 
 describe("transfers between accounts of a platform and of the service", () => {
   it("are made or not, never half, wherever the service stops, and leave books that each snapshot finds equal", () => {

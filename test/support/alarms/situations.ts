@@ -203,7 +203,10 @@ export const situations: Readonly<Record<string, Situation>> = {
   "stream-post-failed": counted("messages for open connections are refused", "StreamPostFailed"),
   "stream-errors": failingStream,
   "unexpected-operation": counted("a platform moves money by an operation of no command", "UnexpectedOperation"),
-  "money-needs-attention": counted("money of a liquidation was not brought back", "MoneyNeedsAttention"),
+  "money-needs-attention": counted(
+    "a platform refuses what was decided here: money, or no access",
+    "MoneyNeedsAttention",
+  ),
   "command-late": counted("a command waits for a bridge that does not take it", "CommandLate"),
   "command-unknown": counted("a bridge took a command and reports no outcome", "CommandUnknown"),
   "drift-open": counted("a snapshot differs from the books", "DriftOpen"),

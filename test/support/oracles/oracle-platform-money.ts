@@ -91,17 +91,25 @@ function isFormerEmail(claim: RawItem, removed: ReadonlySet<string>): boolean {
   return text(claim, "pk").endsWith("|UQ|operator_email") && removed.has(text(claim, "owner_id"));
 }
 
-/** Whether a command is to move the balance of a platform to ours. */
+/** Whether a command is to move the money of a platform to ours. */
 function isCorrection(item: RawItem): boolean {
-  return item["purpose"] === "drift" && item["type"] === "balance_operation";
+  return item["type"] !== "find_operation" && (item["purpose"] === "drift" || isSettlement(item));
 }
 
-/** Commands that correct a balance and whose operation has not been reported, as they are found by their amount. */
+/** Whether a command is to make a platform follow what was settled here. */
+function isSettlement(item: RawItem): boolean {
+  return item["purpose"] === "settlement";
+}
+
+/**
+ * Commands that correct a platform and whose operation has not been reported, as they are found by their amount; what
+ * was settled here is still to be followed where the command was refused.
+ */
 function unreportedCorrections(items: readonly RawItem[]): readonly string[] {
   const open = ofType(items, "COMMAND").filter(
     (item) =>
       isCorrection(item) &&
-      ["waiting", "taken", "unknown", "done"].includes(text(item, "status")) &&
+      (isSettlement(item) || ["waiting", "taken", "unknown", "done"].includes(text(item, "status"))) &&
       item["feed_seq"] === undefined,
   );
   return open.map((item) => `${text(item, "account_id")} ${whole(item, "amount_minor")} of ${text(item, "id")}`);
@@ -156,6 +164,8 @@ export function judgeLegs(items: readonly RawItem[]): string[] {
     const ended = ["rejected", "cancelled", "failed"].includes(text(item, "status"));
     const reversed = hasNumber(item, "reverse_minor") ? whole(item, "reverse_minor") : undefined;
     const back = reversed ?? (isReturning(item) ? whole(item, "returning_minor") : undefined);
+    // The command of a correction is found in its place.
+    if (item["kind"] === "negative_balance_correction" && typeof item["command_id"] === "string") return [];
     const legs = [
       ...(ended && back === undefined ? [] : [["forward", [sign * amount, sign * (amount - fee)]] as const]),
       ...(back === undefined ? [] : [["reverse", [back, -sign * amount, sign * (fee - amount)]] as const]),

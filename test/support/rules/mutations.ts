@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { settlementMutations } from "./settlement-mutations.ts";
 import { streamMutations } from "./stream-mutations.ts";
 
 /** A bug to plant: a place in the sources and what stands there instead. */
@@ -366,6 +367,7 @@ export const mutations: readonly Mutation[] = [
     ],
     test: { file: "test/data/audit/persons.test.ts", name: "of a removed operator is completed by provisioning" },
   },
+  ...settlementMutations,
   ...streamMutations,
 ];
 
