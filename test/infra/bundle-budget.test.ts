@@ -31,29 +31,30 @@ const others: Readonly<Record<string, number>> = {
   "accounts/disable": 149,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB. Money
-  // of a linked account moves by command, which is 8 KiB more where a transaction is moved.
-  "transactions/deposit": 204,
-  "transactions/withdrawal": 205,
+  // of a linked account moves by command, which is 8 KiB more where a transaction is moved, and 3 more are what a
+  // platform is asked to follow of it.
+  "transactions/deposit": 205,
+  "transactions/withdrawal": 206,
   // It asks the platform of a linked account for it.
   "transactions/adjustment": 143,
   "transactions/credit": 144,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 221,
+  "transactions/transfer": 224,
   // It also frees what an operation held that was put aside.
-  "transactions/update": 229,
+  "transactions/update": 232,
   // They are decided as the same move of an update.
-  "transactions/approve": 220,
-  "transactions/reject": 215,
+  "transactions/approve": 223,
+  "transactions/reject": 218,
   "accounts/update": 203,
   "sandbox/open-trade": 193,
   "sandbox/close-trade": 180,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 205,
-  "sandbox/fail-transaction": 200,
-  "sandbox/return-transaction": 205,
+  "sandbox/settle-transaction": 208,
+  "sandbox/fail-transaction": 203,
+  "sandbox/return-transaction": 208,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 155,
+  "sandbox/simulate-provider": 159,
   // It decides about margin and liquidations, and asks platforms for them.
   "margin/evaluate": 131,
   // It reads what waits for a price, and closes by deciding like the others.
@@ -65,22 +66,22 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/drive-account": 233,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 287,
-  "feed/retry-reject": 278,
+  "feed/send-batch": 290,
+  "feed/retry-reject": 281,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 243,
+  "feed/ack-command": 247,
   "feed/requeue-command": 182,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
-  "feed/resolve-drift": 304,
+  "feed/resolve-drift": 307,
   // It compares positions exactly, and reads them as they are under a change of leverage.
-  "feed/send-snapshot": 160,
+  "feed/send-snapshot": 161,
   // With the moves of a command, which are the decision.
   "feed/take-commands": 135,
   // The samples of events are 27 KiB.
   "webhooks/test": 167,
   "sandbox/trigger-event": 168,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 306,
+  "events/sweep-events": 308,
 };
 
 const budgets = new Map<string, number>(
