@@ -26,6 +26,7 @@ export async function tellOfDrift({ stack, saboteur }: StoryOptions): Promise<vo
     expect(answer.status, answer.text).toBeLessThan(300);
     return answer.body;
   };
+  await tellOfLoss(api, call);
   const source_id = (await call("POST", "/feed/sources", { name: "mt5:drift", platform: "mt5" })).id;
   const source = `/feed/sources/${source_id}`;
   const client = await call("POST", "/clients", someClient());
@@ -65,4 +66,26 @@ export async function tellOfDrift({ stack, saboteur }: StoryOptions): Promise<vo
   for (const by of [api, other.api]) await resolve(unknown.id, "adopt_platform", by, { account_id: adopted });
   await eventually(async () => (await call("GET", `${source}/snapshots`)).data.length === 2 || undefined);
   for (const path of [`${source}/snapshots/S-2`, `/drift/${drift.id}`]) await call("GET", path);
+}
+
+/** A loss beyond the money of an account: the platform is asked to follow its correction, which no snapshot misses. */
+async function tellOfLoss(api: ApiClient, call: (method: string, path: string, body?: object) => Promise<Answer>) {
+  const named = { name: "mt5:loss", platform: "mt5", authoritative: "service" };
+  const source_id = (await call("POST", "/feed/sources", named)).id;
+  const source = `/feed/sources/${source_id}`;
+  const client = await call("POST", "/clients", someClient());
+  const protection = { negative_balance_protection: true, type: "demo", leverage: 100 };
+  const link = { client_id: client.id, platform: "mt5", platform_login: "7005", source_id };
+  await call("POST", "/accounts", { ...link, ...protection });
+  const deal = { deal_id: "D-1", position_id: "P-5", price: "1.10010" };
+  const opened = { action: "open", platform_login: "7005", ...deal, symbol: "EURUSD", side: "buy", lots: "0.01" };
+  const closed = { action: "close", ...deal, deal_id: "D-2", profit: "-40.00" };
+  const items = [opened, closed].map((data, place) => ({ seq: String(place + 1), type: "execution", data }));
+  const sent = await api.call("POST", `${source}/batches`, { body: { first_seq: "1", items } });
+  expect(sent.status, sent.text).toBe(200);
+  const [command] = (await call("POST", `${source}/commands/take`, {})).data;
+  const accounts = [{ platform_login: "7005", balance: "-40.00", credit: "0", positions: [] }];
+  const whole = { snapshot_id: "S-1", taken_at: new Date().toISOString(), as_of_seq: "2", part: 1, parts: 1 };
+  await call("POST", `${source}/snapshots`, { ...whole, complete: true, accounts });
+  await call("POST", `${source}/commands/${command?.id}/ack`, { attempt: 1, status: "failed" });
 }
