@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
-import { counts, snapshots } from "../../support/builders/snapshots.ts";
+import { counts, position, snapshots } from "../../support/builders/snapshots.ts";
 import { putMarket } from "../../support/builders/trading-data.ts";
 import { startJudgedApi } from "../../support/emulator/judged-api.ts";
 import { newCaller } from "../../support/emulator/request.ts";
@@ -123,6 +123,25 @@ describe("a loss of a linked account beyond its money, where the service decides
     const item = moneyMoved(login, "B-2", "correction", "400.00", { reference: command_id });
     expect(await source.send(item)).toMatchObject([{ status: "applied", command_id }]);
     expect(await snapshot({ accounts: [theirs({ balance: "-100.00" })] })).toMatchObject(counts(1, 0, 0));
+  });
+
+  it("is followed by what late money repays of it, and by what a deal repays that is taken back", async () => {
+    const late = await ruined();
+    const an_hour_ago = new Date(Date.now() - 3_600_000).toISOString();
+    // With 300.00 more before the loss, 200.00 of it were to be corrected: there is no debt either.
+    await late.source.send({ ...moneyMoved(late.login, "B-2", "deposit", "300.00"), at: an_hour_ago });
+    const taken = await ruined();
+    const reversal = { reversal_id: "R-1", platform_login: taken.login, deal_id: "D-2" };
+    expect(await taken.source.send({ type: "deal_reversal", data: reversal })).toMatchObject([{ status: "applied" }]);
+    const held = [position("P-1")];
+    for (const [{ source, balance, snapshot, theirs }, amounts, ours, platform] of [
+      [late, ["400.00", "-200.00"], "0.00", { balance: "-200.00" }],
+      [taken, ["400.00", "-400.00"], "-100.00", { balance: "-100.00", positions: held }],
+    ] as const) {
+      const commands = (await call("GET", `${source.path}/commands?sort=created_at`)).body.data;
+      expect([commands.map(amountOf).toSorted().toReversed(), await balance()]).toEqual([amounts, ours]);
+      expect(await snapshot({ accounts: [theirs(platform)] })).toMatchObject(counts(1, 0, 0));
+    }
   });
 
   it("keeps its account with its source until the command has ended", async () => {
