@@ -35,5 +35,6 @@ export const builtinMembers: Readonly<Record<string, readonly string[]>> = {
   stream: ["PassThrough", "Readable", "Writable"],
   "stream/promises": ["pipeline"],
   timers: ["setTimeout"],
+  util: ["isDeepStrictEqual"],
   zlib: ["brotliDecompressSync", "deflateRawSync", "gunzipSync", "gzipSync", "inflateRawSync"],
 };
