@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Cloud, startCloud } from "../../../infra/local/cloud.ts";
 import { moneyMoved } from "../../support/builders/bridge.ts";
-import { fundedAccount } from "../../support/stack/api-client.ts";
+import { fundedAccount, someClient } from "../../support/stack/api-client.ts";
 import { type Application, newApplication } from "../../support/stack/application.ts";
 import { quantile } from "../load/figures.ts";
 import { Reader } from "./reader.ts";
@@ -89,7 +89,9 @@ class Measurement {
     const repeated = readers.flatMap((reader) => reader.repeated);
     const counts = [...new Set(repeated)].map((code) => `${repeated.filter((each) => each === code).length} ${code}`);
     log(`${connections} connections, each with ten subscriptions; sent again: ${counts.join(", ") || "none"}`);
-    const writing = { apps: apps.slice(others), client_id };
+    // A client for each event of a second: writes of one client that meet are answered 503 after some tries.
+    const clients = await all(rate, () => newClient(first));
+    const writing = { apps: apps.slice(others), clients };
     await this.load(readers, writing, 5);
     const crowd = await this.load(readers, writing, this.options.seconds);
     log(`${rate} events a second: ${say(crowd)}`);
@@ -168,7 +170,7 @@ class Measurement {
   /** Events at a rate, and what the readers received of them. */
   private async load(
     readers: readonly Reader[],
-    { apps, client_id }: { readonly apps: readonly Application[]; readonly client_id: string },
+    { apps, clients }: { readonly apps: readonly Application[]; readonly clients: readonly string[] },
     seconds: number,
   ): Promise<Receipt> {
     for (const reader of readers) reader.latencies = [];
@@ -177,7 +179,7 @@ class Measurement {
     for (let at = 0; at < this.options.rate * seconds; at += 1) {
       await pause(Math.max(0, startMs + (at * 1000) / this.options.rate - Date.now()));
       const app = apps[at % apps.length];
-      if (app !== undefined) writes.push(this.write(app, client_id));
+      if (app !== undefined) writes.push(this.write(app, clients[at % clients.length] ?? ""));
     }
     await Promise.all(writes);
     const [first] = apps;
@@ -214,6 +216,12 @@ function tenSubscriptions(account_id: string, source_id: string): Readonly<Recor
     gold: { name: "quotes", symbols: ["XAUUSD"], max_per_second: 5 },
     commands: { name: "commands", source_id },
   };
+}
+
+async function newClient({ api }: Application): Promise<string> {
+  const made = await api.call<{ id: string }>("POST", "/clients", { body: someClient() });
+  if (made.status !== 201) throw new Error(made.text);
+  return made.body.id;
 }
 
 async function headOf({ api }: Application): Promise<number> {

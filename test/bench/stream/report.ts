@@ -5,11 +5,14 @@ const medianBoundMs = 500;
 const replayBoundMs = 10_000;
 
 /** What must not be, in sentences. */
-export function faultsOf({ lone, replay, faults }: StreamFigures): string[] {
+export function faultsOf({ lone, replay, crowd, stalled, faults }: StreamFigures): string[] {
   return [
     ...faults,
     ...(lone.p50 < medianBoundMs ? [] : [`one subscriber waited ${lone.p50} ms in the median`]),
     ...(replay.ms < replayBoundMs ? [] : [`a replay of ${replay.events} events took ${replay.ms} ms`]),
+    ...(stalled.p99 < 2 * crowd.p99
+      ? []
+      : [`a reader that takes nothing made the p99 ${stalled.p99} ms from ${crowd.p99} ms`]),
   ];
 }
 
