@@ -145,7 +145,7 @@ const configs: Record<Stage, StageConfig> = {
     deliveries: { firstConcurrency: 6, unprovenConcurrency: 2, retryConcurrency: 2 },
     publishing: { concurrency: 4, fanOutConcurrency: 2, streamShards: 16, refusalConcurrency: 2 },
     evaluations: { concurrency: 4 },
-    streaming: { concurrency: 4, postsPerSecond: 1500 },
+    streaming: { concurrency: 8, postsPerSecond: 3000 },
     alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
     alarmEmails: [],
     monthlyBudgetUsd: 100,

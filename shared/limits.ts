@@ -870,7 +870,7 @@ export const limits = {
     reserve_ms: 1000,
     /** A worker looks at its set for so long after something happened, and for so long in all before it hands over. */
     hot_ms: 3000,
-    loop_ms: 8000,
+    loop_ms: 6000,
     /** No message wakes a worker that looks at its set for so much longer. */
     hot_reserve_ms: 500,
     /** Cursors are written at least this often: what was sent since then is repeated after a crash. */

@@ -190,6 +190,8 @@ export class SetRun {
     if (accountsDue) [this.accountsMoved, this.accountsAt] = [false, began_ms];
     this.reader.valuesAll = accountsDue;
     const found = { counter, quotes, accountsDue, until_ms: this.endsAt };
+    // One whose last message has failed by now would be busy with the next one whenever it is looked at.
+    this.dropEnded();
     const serving = [...this.members.values()].filter(({ isFree }) => isFree).map((member) => member.serve(found));
     for (const each of serving) this.inBackground(each);
     // A connection that takes nothing keeps no other one waiting.
@@ -249,12 +251,13 @@ export class SetRun {
     for (const connection_id of lost) await leaveSet({ tenant_id, connection_id }, set.set);
   }
 
-  /** Ends connections that are gone, and those that took nothing for too long. */
+  /** Ends connections that are gone, and those that took nothing for too long, nor what this run has sent them. */
   private dropEnded(): void {
     const late = nowMs() - limits.stream.stalled_ms;
     for (const member of this.members.values()) {
-      const { isBusy, isGone, isFailing, stalledSince = Number.POSITIVE_INFINITY } = member;
-      if (!isBusy && (isGone || stalledSince < late)) this.drop(member, isFailing ? "going_away" : "too_slow");
+      const { isBusy, isGone, isWaiting, isFailing, stalledSince = Number.POSITIVE_INFINITY } = member;
+      const isEnding = isGone || (isWaiting && stalledSince < late);
+      if (isEnding && !isBusy) this.drop(member, isFailing ? "going_away" : "too_slow");
     }
   }
 

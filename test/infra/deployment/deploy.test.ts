@@ -151,7 +151,7 @@ describe("npm run deploy -- --dry-run", () => {
     concurrency: { ConcurrentExecutions: all, UnreservedConcurrentExecutions: free },
   });
   /** What the sandbox reserves, and how much of it is there. */
-  const sandbox = { deliver: 14, publish: 4, "fan-out": 2, "record-refusals": 2, evaluate: 4, "stream-deliver": 4 };
+  const sandbox = { deliver: 14, publish: 4, "fan-out": 2, "record-refusals": 2, evaluate: 4, "stream-deliver": 8 };
   const reserving = (counts: Partial<typeof sandbox>) => ({
     reserved: Object.fromEntries(Object.entries(counts).map(([id, n]) => [`brokerage-sandbox-${id}`, n])),
   });
@@ -163,27 +163,27 @@ describe("npm run deploy -- --dry-run", () => {
     [
       "the account is new and may run ten functions",
       { stack: undefined, ...concurrency(10, 10) },
-      "may run 10 functions at the same time in eu-west-1, and needs 130: 30 for the stage, 0 that",
+      "may run 10 functions at the same time in eu-west-1, and needs 134: 34 for the stage, 0 that",
     ],
     [
       "another stage has reserved what is left",
       { stack: undefined, ...concurrency(240, 120) },
-      "may run 240 functions at the same time in eu-west-1, and needs 250: 30 for the stage, 120 that",
+      "may run 240 functions at the same time in eu-west-1, and needs 254: 34 for the stage, 120 that",
     ],
     [
       "another stage has reserved what is left, and the first creation of this one has failed",
       { ...stackIn("ROLLBACK_COMPLETE"), ...concurrency(240, 120) },
-      "may run 240 functions at the same time in eu-west-1, and needs 250: 30 for the stage, 120 that",
+      "may run 240 functions at the same time in eu-west-1, and needs 254: 34 for the stage, 120 that",
     ],
     [
       "another stage has reserved what an update of this one adds",
-      { ...concurrency(250, 100), ...reserving({ ...sandbox, evaluate: 2 }) },
-      "needs 252: 30 for the stage, 122 that others have reserved, and 100 that Lambda keeps.",
+      { ...concurrency(254, 100), ...reserving({ ...sandbox, evaluate: 2 }) },
+      "needs 256: 34 for the stage, 122 that others have reserved, and 100 that Lambda keeps.",
     ],
     [
       "one function gets more before another one gets less",
       { ...concurrency(250, 100), ...reserving({ ...sandbox, deliver: 10, publish: 8 }) },
-      "needs 254: 34 for the stage, 120 that others",
+      "needs 254: 38 for the stage, 116 that others",
     ],
     ["an update is under way", stackIn("UPDATE_IN_PROGRESS"), "brokerage-sandbox is UPDATE_IN_PROGRESS: wait"],
     [
@@ -201,9 +201,9 @@ describe("npm run deploy -- --dry-run", () => {
   });
 
   test("deploys next to another stage where both fit the account exactly", async () => {
-    Object.assign(command().account, { ...concurrency(250, 100), ...reserving(sandbox) });
+    Object.assign(command().account, { ...concurrency(254, 100), ...reserving(sandbox) });
     expect((await deploy()).code).toBe(0);
-    Object.assign(command().account, { ...concurrency(250, 130), stack: undefined, reserved: {} });
+    Object.assign(command().account, { ...concurrency(254, 134), stack: undefined, reserved: {} });
     expect((await deploy()).code).toBe(0);
   });
 

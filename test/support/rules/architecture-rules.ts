@@ -36,7 +36,8 @@ const rootEntries = [
 /** Names that say nothing about what a file holds. */
 const emptyNames = new Set(["util", "utils", "helper", "helpers", "common", "commons", "misc"]);
 
-const capitals = ["CHANGELOG", "CONTRIBUTING", "DOLLARS", "LATENCY", "LOAD", "PEERS", "README", "RESULTS", "SCALE"];
+const pages = ["DOLLARS", "LATENCY", "LOAD", "PEERS", "RESULTS", "SCALE", "STREAM"];
+const capitals = ["CHANGELOG", "CONTRIBUTING", "README", ...pages];
 const capitalNames = new Set(["LICENSE", ...capitals.map((name) => `${name}.md`)]);
 
 /** Files and folders are kebab-case and named after a thing. */
