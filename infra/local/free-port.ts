@@ -1,16 +1,27 @@
+import { randomInt } from "node:crypto";
 import { connect, createServer, type Server } from "node:net";
 
-/** A port of the loopback that no process listens on. */
+/**
+ * Ports below those that systems give to connections and to servers that take any port (Linux from 32768 on, others
+ * from 49152): one of those may be taken again before the process that it is meant for listens on it.
+ */
+const ports = { first: 20_000, end: 32_768 };
+const maxTries = 100;
+
+/** A port of the loopback that no process listens on, for a process that is started with it. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof address === "object" && address !== null) return address.port;
-  throw new Error("The loopback gave no port.");
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const port = randomInt(ports.first, ports.end);
+    const server = createServer();
+    const isFree = await listenOn(server, port).then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
+  throw new Error(`No port from ${ports.first} to ${ports.end - 1} is free.`);
 }
 
 /** Lets a server listen on a port of the loopback, 0 for any free one; resolves with the port, rejects when taken. */
