@@ -15,7 +15,7 @@ npm run bench:stream -- [options]
   --replayed <n>     events that a client has missed when it connects again (default 5000)
   --help             this text
 
-Takes about four minutes and writes test/bench/STREAM.md. Ends with 1 when a number was missing or out of order,
+Takes three and a half minutes and writes test/bench/STREAM.md. Ends with 1 when a number was missing or out of order,
 when one subscriber waited for 500 ms in the median, when a replay took 10 s, when a reader that takes nothing doubled
 the p99 of the others, or when of a thousand ticks a second more quotes came than max_per_second, or not the newest
 price last.`;
