@@ -68,7 +68,7 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * The whole suite: files run on four workers, and those of one worker and project share its process; those that start
+ * The whole suite: files run on three workers, and those of one worker and project share its process; those that start
  * the stack bring their own time bounds. `fast` needs no synthesis and ends within seconds (`npm test -- --project
  * fast`). What all files saw answered is judged after the last of them, so it is a project of its own.
  */
@@ -77,8 +77,8 @@ export default defineConfig({
   test: {
     root,
     server: { deps: { external: [clientFiles] } },
-    // Two more than the processors of the gate: each worker waits for more than a third of its time.
-    maxWorkers: 4,
+    // One more than the processors of the gate: each worker waits for a quarter of its time. Four take as long.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,

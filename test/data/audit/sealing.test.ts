@@ -51,9 +51,10 @@ class History {
     return this;
   }
 
-  /** One page with so many entries of a day; each may be made larger by a note. */
+  /** One page with so many entries of a day, at noon, or now where that is later today; a note makes each larger. */
   async add(day: string, count: number, note = ""): Promise<void> {
-    const at = `${day}T12:00:00.000Z`;
+    const [noon, now] = [`${day}T12:00:00.000Z`, new Date().toISOString()];
+    const at = now.startsWith(day) && now < noon ? now : noon;
     const entries = Array.from({ length: count }, (_, place): AuditEntry => {
       this.written += 1;
       const id = auditId(Date.parse(at), "0000", { sequence: this.head.sequence + 1 + place, place });
