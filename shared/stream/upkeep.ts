@@ -14,17 +14,19 @@ import { readKeys } from "../table/store.ts";
  * families of the tokens that they were opened with, each once and all in one call.
  */
 export async function dutiesOf(connections: readonly StreamConnection[]): Promise<readonly Duty[]> {
-  const keys = connections.map(({ tenant_id, holder: { type, id }, family_id }) => ({
-    holder: type === "operator" ? operators.key(tenant_id, id) : applications.key(tenant_id, id),
-    family: family_id === undefined ? [] : [families.key(tenant_id, family_id)],
-  }));
-  const asked = keys.flatMap(({ holder, family }) => [holder, ...family]);
-  const found = (asked.length === 0 ? [] : await readKeys(asked)).values();
+  const holders = connections.map(({ tenant_id, holder: { type, id } }) =>
+    type === "operator" ? operators.key(tenant_id, id) : applications.key(tenant_id, id),
+  );
+  const origins = connections.flatMap(({ tenant_id, family_id }) =>
+    family_id === undefined ? [] : [families.key(tenant_id, family_id)],
+  );
+  const found = holders.length === 0 ? [] : await readKeys([...holders, ...origins]);
+  const stored = found.slice(holders.length) as readonly (Family | undefined)[];
+  const familyOf = new Map(stored.flatMap((family) => (family === undefined ? [] : [[family.id, family] as const])));
   const times = { now_ms: nowMs(), minute_ms: delayMs(60) };
   return connections.map((connection, at) => {
-    const holder = found.next().value;
-    const [family] = (keys[at]?.family ?? []).map(() => found.next().value as Family | undefined);
-    return dutyOf(connection, scopesOf(connection, holder, family), times);
+    const family = familyOf.get(connection.family_id ?? "");
+    return dutyOf(connection, scopesOf(connection, found[at], family), times);
   });
 }
 

@@ -14,6 +14,17 @@ interface ServerMessage {
   readonly detail?: string;
 }
 
+/** Opens a socket with an access token for a reader, which hears its first message. */
+export async function openSocket<T>(url: string, token: string, readerOf: (socket: WebSocket) => T): Promise<T> {
+  const socket = new WebSocket(url, "brokerage.v2+json", { headers: { Authorization: `Bearer ${token}` } });
+  const reader = readerOf(socket);
+  await new Promise((opened, failed) => {
+    socket.once("open", opened);
+    socket.once("error", failed);
+  });
+  return reader;
+}
+
 /** A connection that notes the events of its first subscription: their numbers, and how long each was under way. */
 export class Reader {
   /** Numbers of events, in the order in which they came, repetitions left out. */
@@ -41,14 +52,8 @@ export class Reader {
   }
 
   /** Opens a connection with an access token. */
-  static async open(url: string, token: string): Promise<Reader> {
-    const socket = new WebSocket(url, "brokerage.v2+json", { headers: { Authorization: `Bearer ${token}` } });
-    const reader = new Reader(socket);
-    await new Promise((opened, failed) => {
-      socket.once("open", opened);
-      socket.once("error", failed);
-    });
-    return reader;
+  static open(url: string, token: string): Promise<Reader> {
+    return openSocket(url, token, (socket) => new Reader(socket));
   }
 
   /** Subscribes to a channel each, and waits until each has sent what there was before. */

@@ -3,6 +3,7 @@ import WebSocket from "ws";
 import type { Cloud } from "../../../infra/local/cloud.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { Application } from "../../support/stack/application.ts";
+import { openSocket } from "./reader.ts";
 
 /** How fast a symbol ticks, and for how long. */
 export interface TickOptions {
@@ -153,14 +154,8 @@ class QuoteReader {
     socket.on("close", () => this.changed());
   }
 
-  static async open(url: string, token: string): Promise<QuoteReader> {
-    const socket = new WebSocket(url, "brokerage.v2+json", { headers: { Authorization: `Bearer ${token}` } });
-    const reader = new QuoteReader(socket);
-    await new Promise((opened, failed) => {
-      socket.once("open", opened);
-      socket.once("error", failed);
-    });
-    return reader;
+  static open(url: string, token: string): Promise<QuoteReader> {
+    return openSocket(url, token, (socket) => new QuoteReader(socket));
   }
 
   /** Subscribes at each rate, and waits for the quotes that there are. */

@@ -100,27 +100,26 @@ function Report({ usage }: { readonly usage: Usage }) {
           </Panel>
         </>
       )}
-      {events.length > 0 && (
-        <Panel title="Events by caller">
-          <Table
-            caption="Events by caller"
-            rows={events}
-            columns={eventColumns}
-            idOf={(row) => row.day + row.actor_id}
-          />
-        </Panel>
-      )}
-      {stream.length > 0 && (
-        <Panel title="Stream by caller">
-          <Table
-            caption="Stream by caller"
-            rows={stream}
-            columns={streamColumns}
-            idOf={(row) => row.day + row.actor_id}
-          />
-        </Panel>
-      )}
+      <ByCaller title="Events by caller" rows={events} columns={eventColumns} />
+      <ByCaller title="Stream by caller" rows={stream} columns={streamColumns} />
     </>
+  );
+}
+
+interface ByCallerProps<T> {
+  readonly title: string;
+  readonly rows: readonly T[];
+  readonly columns: readonly Column<T>[];
+}
+
+/** A row for each day and caller; nothing where there is none. */
+function ByCaller<T extends { readonly day: string; readonly actor_id: string }>(props: ByCallerProps<T>) {
+  const { title, rows, columns } = props;
+  if (rows.length === 0) return null;
+  return (
+    <Panel title={title}>
+      <Table caption={title} rows={rows} columns={columns} idOf={(row) => row.day + row.actor_id} />
+    </Panel>
   );
 }
 
