@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { runCommand, UsageError } from "../../shared/runtime/command-line.ts";
+import { answered } from "./answered.ts";
 
 /** Address of the service, with its version, and the credentials of an application. */
 export interface Connection {
@@ -94,19 +95,16 @@ export class ServiceClient {
     try {
       const token = await this.validToken();
       if (typeof token !== "string") return token as ServiceReply<T>;
-      const reply = await fetch(this.connection.base_url + path, {
-        method,
-        headers: {
-          Authorization: `Bearer ${token}`,
-          ...(body && { "Content-Type": "application/json" }),
-          ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
-        },
-        ...(body && { body: JSON.stringify(body) }),
-        signal: within(signal),
-      });
-      this.readClock(reply);
+      const headers = {
+        Authorization: `Bearer ${token}`,
+        ...(body && { "Content-Type": "application/json" }),
+        ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
+      };
+      const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+      const reply = await requested<T>(this.connection.base_url + path, init, signal);
+      this.readClock(reply.headers);
       if (reply.status === 401) this.token = undefined;
-      return await answerOf<T>(reply);
+      return reply;
     } catch (error) {
       signal?.throwIfAborted();
       return error instanceof Error ? error : new Error(String(error));
@@ -116,12 +114,11 @@ export class ServiceClient {
   private async validToken(): Promise<string | ServiceReply<unknown>> {
     if (this.token !== undefined && this.token.until > performance.now()) return this.token.text;
     const { base_url, client_id, client_secret } = this.connection;
-    const reply = await fetch(`${base_url}/oauth/token`, {
+    const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
+    const answer = await requested<{ access_token: string; expires_in: number }>(`${base_url}/oauth/token`, {
       method: "POST",
-      body: new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret }),
-      signal: within(),
+      body,
     });
-    const answer = await answerOf<{ access_token: string; expires_in: number }>(reply);
     if (answer.status !== 200) {
       // A wrong secret answers 401 as an expired token does, but no repetition helps.
       if (answer.status === 401) throw failure("POST", "/oauth/token", answer);
@@ -132,7 +129,7 @@ export class ServiceClient {
     return access_token;
   }
 
-  private readClock({ headers }: Response): void {
+  private readClock(headers: Headers): void {
     const date = Date.parse(headers.get("date") ?? "");
     if (Number.isNaN(date)) return;
     this.ahead = date + dateResolutionMs - performance.now();
@@ -144,14 +141,16 @@ function isFinal(status: number): boolean {
   return status < 500 && status !== 401 && status !== 429;
 }
 
-function within(signal?: AbortSignal): AbortSignal {
-  const limit = AbortSignal.timeout(callLimitMs);
-  return signal === undefined ? limit : AbortSignal.any([limit, signal]);
-}
-
-async function answerOf<T>(reply: Response): Promise<ServiceReply<T>> {
-  const text = await reply.text();
-  return { status: reply.status, headers: reply.headers, body: (text === "" ? null : JSON.parse(text)) as T };
+function requested<T>(url: string, init: RequestInit, outer?: AbortSignal): Promise<ServiceReply<T>> {
+  return answered(
+    callLimitMs,
+    async (signal) => {
+      const reply = await fetch(url, { ...init, signal });
+      const text = await reply.text();
+      return { status: reply.status, headers: reply.headers, body: (text === "" ? null : JSON.parse(text)) as T };
+    },
+    outer,
+  );
 }
 
 function delayMs(reply: ServiceReply<unknown> | Error, tried: number): number {

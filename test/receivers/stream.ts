@@ -13,6 +13,7 @@ const positionFile = process.env["POSITION_FILE"] ?? "position";
 const firstDelayMs = 500;
 const longestDelayMs = 30_000;
 const openMs = 15_000;
+const answerMs = 30_000;
 /** The service sends a heartbeat every five minutes. */
 const quietMs = 330_000;
 
@@ -48,10 +49,17 @@ function handle({ sequence, event }: Message): void {
 }
 
 async function post(path: string, init: RequestInit): Promise<Record<string, string>> {
-  const reply = await fetch(BROKERAGE_URL + path, { method: "POST", signal: AbortSignal.timeout(30_000), ...init });
-  if (reply.status === 401 || reply.status === 403) throw new Refused(`${path} answered ${reply.status}.`);
-  if (!reply.ok) throw new Error(`${path} answered ${reply.status}.`);
-  return (await reply.json()) as Record<string, string>;
+  const limit = new AbortController();
+  // A timer keeps the process while it waits; AbortSignal.timeout does not, nor does a fetch without a connection.
+  const timer = setTimeout(() => limit.abort(new Error(`${path} got no answer.`)), answerMs);
+  try {
+    const reply = await fetch(BROKERAGE_URL + path, { method: "POST", signal: limit.signal, ...init });
+    if (reply.status === 401 || reply.status === 403) throw new Refused(`${path} answered ${reply.status}.`);
+    if (!reply.ok) throw new Error(`${path} answered ${reply.status}.`);
+    return (await reply.json()) as Record<string, string>;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** No later attempt can succeed. */

@@ -1,5 +1,6 @@
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import { signed } from "../../aws-client/request-signature.ts";
+import { answered } from "../answered.ts";
 
 /** An error that AWS answered with, by its code. */
 export class AwsError extends Error {
@@ -57,10 +58,11 @@ export async function connect(): Promise<Aws> {
     const query = Object.fromEntries(searchParams);
     const unsigned = { ...request, path: pathname, query, headers: { host: base.host, ...request.headers } };
     const headers = signed(unsigned, credentials, { region, service, at: new Date() });
-    const signal = AbortSignal.timeout(answerLimitMs);
-    const sent = { method: request.method, headers, signal, ...(request.body !== undefined && { body: request.body }) };
-    const answer = await fetch(new URL(request.path, base), sent);
-    return { ok: answer.ok, status: answer.status, text: await answer.text(), headers: answer.headers };
+    const sent = { method: request.method, headers, ...(request.body !== undefined && { body: request.body }) };
+    return answered(answerLimitMs, async (signal) => {
+      const answer = await fetch(new URL(request.path, base), { ...sent, signal });
+      return { ok: answer.ok, status: answer.status, text: await answer.text(), headers: answer.headers };
+    });
   };
   return {
     region,

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { answered } from "../answered.ts";
 import { Finding, type Resource } from "./finding.ts";
 import { functionOf, resources } from "./resources.ts";
 
@@ -44,7 +45,7 @@ const rateTries = 5;
 /** Sends requests, by `fetch` alone and without following redirects. */
 export async function send(url: string, method: string, { headers = {}, body, token }: Sent = {}): Promise<Reply> {
   const isText = body === undefined || typeof body === "string";
-  const answer = await fetch(url, {
+  const init: RequestInit = {
     method,
     redirect: "manual",
     headers: {
@@ -53,13 +54,16 @@ export async function send(url: string, method: string, { headers = {}, body, to
       ...headers,
     },
     ...(body !== undefined && { body: isText ? (body as string) : JSON.stringify(body) }),
-    signal: AbortSignal.timeout(callLimitMs),
-  }).catch((error: Error) => {
+  };
+  const request = async (signal: AbortSignal): Promise<Reply> => {
+    const answer = await fetch(url, { ...init, signal });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, text, body: parsed(text) };
+  };
+  return answered(callLimitMs, request).catch((error: Error) => {
     const cause = error.cause instanceof Error ? `: ${error.cause.message}` : "";
     throw new Finding(`${method} ${url} got no answer: ${error.message}${cause}`, [resources.api, resources.apiStage]);
   });
-  const text = await answer.text();
-  return { status: answer.status, headers: answer.headers, text, body: parsed(text) };
 }
 
 function parsed(text: string): Json {

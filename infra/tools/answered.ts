@@ -1,0 +1,27 @@
+/**
+ * Does work over HTTP that ends within `limit_ms`, or when `outer` says so. The process waits for it: the `fetch` of
+ * Node 20 does not notice that its first connection was closed as soon as it was open, and then keeps no process, as
+ * `AbortSignal.timeout` keeps none, so that the process would end with exit code 13 and without an answer.
+ * @throws TimeoutError when the limit is over; the reason of `outer`; or what the work throws
+ */
+export async function answered<T>(
+  limit_ms: number,
+  work: (signal: AbortSignal) => Promise<T>,
+  outer?: AbortSignal,
+): Promise<T> {
+  outer?.throwIfAborted();
+  const limit = new AbortController();
+  const end = () => limit.abort(outer?.reason);
+  const reason = new DOMException(`nothing came within ${limit_ms / 1000} s`, "TimeoutError");
+  const timer = setTimeout(() => limit.abort(reason), limit_ms);
+  outer?.addEventListener("abort", end);
+  try {
+    const ended = new Promise<never>((_, reject) => {
+      limit.signal.addEventListener("abort", () => reject(limit.signal.reason));
+    });
+    return await Promise.race([work(limit.signal), ended]);
+  } finally {
+    clearTimeout(timer);
+    outer?.removeEventListener("abort", end);
+  }
+}
