@@ -2,7 +2,7 @@ import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
-import { type DueKind, duePartition, dueShards, type Entity, type Key } from "./entities.ts";
+import { type DueKind, dueBy, duePartition, dueShards, type Entity, type Key } from "./entities.ts";
 import type { ItemChange } from "./expression.ts";
 import { keyIn, type PartitionPosition, readPage } from "./partition.ts";
 import { findAll } from "./store.ts";
@@ -74,7 +74,7 @@ async function* overdue(kind: DueKind, hasTime: () => boolean): AsyncGenerator<r
 }
 
 async function pageOf(shard: Shard, now: string): Promise<{ keys: readonly DueKey[]; next: Shard | undefined }> {
-  const query = { index: indexes.due, to: now, page_size: limits.events.due_page };
+  const query = { index: indexes.due, to: dueBy(now), page_size: limits.events.due_page };
   const { items, next } = await readPage(shard.partition, query, shard.from);
   const keys = items.map((item) => ({ ...keyIn(item), due: String(item[indexes.due.sort]) }));
   return { keys, next: next && { ...shard, from: next } };

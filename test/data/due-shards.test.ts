@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { newId } from "../../shared/runtime/ids.ts";
 import { sweepKeys } from "../../shared/table/due.ts";
 import { type DueKind, dueShards } from "../../shared/table/entities.ts";
@@ -11,6 +11,7 @@ const api = await startApi(false);
 afterAll(api.stop);
 afterEach(() => {
   process.env["STAGE"] = "sandbox";
+  vi.useRealTimers();
 });
 
 /** The ids of the deliveries that a sweep finds due. */
@@ -48,5 +49,16 @@ describe("the due index", () => {
     const shards = (await scanTable(api.emulator)).map(({ due_pk }) => String(due_pk));
     expect(new Set(shards).size).toBeGreaterThan(56);
     expect((await dueIds()).toSorted()).toEqual([...before, ...now].toSorted());
+  });
+
+  it("has what is due in the very millisecond of the sweep, and nothing of the next one", async () => {
+    const now = Date.now() + 3_600_000;
+    const endpoint = someEndpoint({ id: newId("whe"), tenant_id: newId("brk") });
+    const [due] = await waitingDeliveries(api, endpoint, 1, { wake_at: new Date(now).toISOString() });
+    const [later] = await waitingDeliveries(api, endpoint, 1, { wake_at: new Date(now + 1).toISOString() });
+    vi.useFakeTimers({ toFake: ["Date"], now });
+    const found = await dueIds();
+    expect(found).toContain(due);
+    expect(found).not.toContain(later);
   });
 });

@@ -92,6 +92,11 @@ export function dueKeys(kind: DueKind, id: string, wakeAt: string): IndexKeys {
   return { due_pk: duePartition(kind, shardOf(kind, id)), due_sk: `${wakeAt}|${id}` };
 }
 
+/** The last sort key of what is due by a time, that millisecond among it. */
+export function dueBy(time: string): string {
+  return `${time}|~`;
+}
+
 /** The kinds of which each commit, event or delivery has an entry. */
 const busyKinds: ReadonlySet<DueKind> = new Set(["OUTBOX", "EVENT", "DLV"]);
 
