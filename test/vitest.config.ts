@@ -29,7 +29,7 @@ const fast = [
   "test/domain/**/*.test.ts",
   "test/local/queues/fifo-*.test.ts",
   "test/table/**/*.test.ts",
-  "test/tools/**/*.test.ts",
+  "test/tools/!(answered|audit-command|stream-client).test.ts",
   "test/http/!(compatibility|failures|fuzz|linters|webhooks).test.ts",
   "test/webhooks/!(webhook-sender*|receivers).test.ts",
 ];
