@@ -43,12 +43,16 @@ describe("a price that walks", async () => {
     return Item && readRawItem<PriceWalk>(Item as Parameters<typeof readRawItem>[0]);
   }
 
-  /** Takes one step of every walk, as the schedule does: its time has come. */
-  async function step() {
+  /** The time of the next step has come, where the price walks. */
+  async function becomeDue() {
     const walk = await stored();
-    if (walk !== undefined) {
-      await putItem(api, priceWalks, { ...walk, wake_at: new Date(Date.now() - 1000).toISOString() });
-    }
+    if (walk === undefined) return;
+    await putItem(api, priceWalks, { ...walk, wake_at: new Date(Date.now() - 1000).toISOString() });
+  }
+
+  /** Takes one step of every walk, as the schedule does. */
+  async function step() {
+    await becomeDue();
     return stepWalks(() => true);
   }
 
@@ -91,7 +95,8 @@ describe("a price that walks", async () => {
   it("never comes after a price that is set while it takes its step", async () => {
     for (let round = 0; round < 4; round += 1) {
       await gold({ mode: "walk", seed: String(round) });
-      await Promise.all([step(), setPrices({ symbol: "XAUUSD", bid: "2500.00" })]);
+      await becomeDue();
+      await Promise.all([stepWalks(() => true), setPrices({ symbol: "XAUUSD", bid: "2500.00" })]);
       expect(await bid()).toBe("2500.00");
       expect(await step()).toEqual({ done: 0, failed: 0 });
     }
