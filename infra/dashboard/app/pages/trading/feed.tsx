@@ -11,7 +11,7 @@ import { Crumb, Facts, PageHead, Parts } from "../../parts/page.tsx";
 import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
-import { Age, Clock, Id, Maybe } from "../../parts/values.tsx";
+import { Age, Clock, Id, Maybe, Waiting } from "../../parts/values.tsx";
 import { driftColumns, ResolveDrift } from "./drift.tsx";
 import { feedState } from "./feed-state.ts";
 
@@ -46,10 +46,22 @@ export function FeedPage() {
           ["Price epoch", data.quote_epoch],
           ["Platform", inWords(data.platform)],
           ["Decides about trades", inWords(data.authoritative)],
+          ["Snapshots", <Snapshots key="snapshots" source={data} />],
         ]}
       />
       <Exchanged id={id} />
     </>
+  );
+}
+
+/** How often the books are compared, or since when no snapshot comes. */
+function Snapshots({ source }: { readonly source: Source }) {
+  const { snapshot_interval_seconds: seconds, snapshots_late_since: since } = source;
+  if (since === null) return `Every ${lengthOf(seconds * 1000)}`;
+  return (
+    <span className="warn">
+      Late for <Waiting since={since} />
+    </span>
   );
 }
 
