@@ -25,3 +25,31 @@ export async function answered<T>(
     outer?.removeEventListener("abort", end);
   }
 }
+
+/** An answer with its whole text. */
+export interface TextReply {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/**
+ * Sends a request, and reads its answer, within `limit_ms`.
+ * @throws TypeError when there is none; otherwise as {@link answered}
+ */
+export function request(
+  limit_ms: number,
+  url: URL | string,
+  init: RequestInit,
+  outer?: AbortSignal,
+): Promise<TextReply> {
+  return answered(
+    limit_ms,
+    async (signal) => {
+      const reply = await fetch(url, { ...init, signal });
+      return { ok: reply.ok, status: reply.status, headers: reply.headers, text: await reply.text() };
+    },
+    outer,
+  );
+}

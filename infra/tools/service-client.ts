@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { runCommand, UsageError } from "../../shared/runtime/command-line.ts";
-import { answered } from "./answered.ts";
+import { request } from "./answered.ts";
 
 /** Address of the service, with its version, and the credentials of an application. */
 export interface Connection {
@@ -141,16 +141,9 @@ function isFinal(status: number): boolean {
   return status < 500 && status !== 401 && status !== 429;
 }
 
-function requested<T>(url: string, init: RequestInit, outer?: AbortSignal): Promise<ServiceReply<T>> {
-  return answered(
-    callLimitMs,
-    async (signal) => {
-      const reply = await fetch(url, { ...init, signal });
-      const text = await reply.text();
-      return { status: reply.status, headers: reply.headers, body: (text === "" ? null : JSON.parse(text)) as T };
-    },
-    outer,
-  );
+async function requested<T>(url: string, init: RequestInit, outer?: AbortSignal): Promise<ServiceReply<T>> {
+  const { status, headers, text } = await request(callLimitMs, url, init, outer);
+  return { status, headers, body: (text === "" ? null : JSON.parse(text)) as T };
 }
 
 function delayMs(reply: ServiceReply<unknown> | Error, tried: number): number {

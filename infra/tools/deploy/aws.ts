@@ -1,6 +1,6 @@
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import { signed } from "../../aws-client/request-signature.ts";
-import { answered } from "../answered.ts";
+import { request } from "../answered.ts";
 
 /** An error that AWS answered with, by its code. */
 export class AwsError extends Error {
@@ -52,17 +52,14 @@ export async function connect(): Promise<Aws> {
   const region = await client.config.region();
   const credentials = await client.config.credentials();
   client.destroy();
-  const send = async (service: string, request: { method: string; path: string; body?: string; headers: object }) => {
+  const send = async (service: string, asked: { method: string; path: string; body?: string; headers: object }) => {
     const base = new URL(process.env["AWS_ENDPOINT_URL"] ?? `https://${service}.${region}.amazonaws.com`);
-    const { pathname, searchParams } = new URL(request.path, base);
+    const { pathname, searchParams } = new URL(asked.path, base);
     const query = Object.fromEntries(searchParams);
-    const unsigned = { ...request, path: pathname, query, headers: { host: base.host, ...request.headers } };
+    const unsigned = { ...asked, path: pathname, query, headers: { host: base.host, ...asked.headers } };
     const headers = signed(unsigned, credentials, { region, service, at: new Date() });
-    const sent = { method: request.method, headers, ...(request.body !== undefined && { body: request.body }) };
-    return answered(answerLimitMs, async (signal) => {
-      const answer = await fetch(new URL(request.path, base), { ...sent, signal });
-      return { ok: answer.ok, status: answer.status, text: await answer.text(), headers: answer.headers };
-    });
+    const sent = { method: asked.method, headers, ...(asked.body !== undefined && { body: asked.body }) };
+    return request(answerLimitMs, new URL(asked.path, base), sent);
   };
   return {
     region,

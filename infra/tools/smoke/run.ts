@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { helpAsked, readArguments, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
-import { answered } from "../answered.ts";
+import { request } from "../answered.ts";
 import type { SmokeOptions } from "./check.ts";
 import { Finding } from "./finding.ts";
+import { parsed } from "./session.ts";
 import { checks, type Result, type SmokeReport, smoke } from "./smoke.ts";
 
 const help = `Checks a deployed stage from outside: what only a running deployment shows.
@@ -94,24 +95,15 @@ function optionsOf() {
 
 /** In production the test leaves a closed client and entries in the ledger, so it has to be asked for. */
 async function mustAgree({ baseUrl }: SmokeOptions, agreed: boolean): Promise<void> {
-  const health = (signal: AbortSignal) => fetch(`${baseUrl}/health`, { signal }).then((reply) => reply.text());
-  const text = await answered(answerLimitMs, health).catch((error: Error) => {
+  const { text } = await request(answerLimitMs, `${baseUrl}/health`, {}).catch((error: Error) => {
     throw new UsageError(
       `${baseUrl} does not answer: ${error.cause instanceof Error ? error.cause.message : error.message}`,
     );
   });
-  if (environmentIn(text) === "production" && !agreed) {
+  if (parsed(text)?.environment === "production" && !agreed) {
     throw new UsageError(
       "This is production, where a client, an account and a deposit would remain: add --production.",
     );
-  }
-}
-
-function environmentIn(health: string): unknown {
-  try {
-    return JSON.parse(health)?.environment;
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { answered } from "../answered.ts";
+import { request } from "../answered.ts";
 import { Finding, type Resource } from "./finding.ts";
 import { functionOf, resources } from "./resources.ts";
 
@@ -55,18 +55,15 @@ export async function send(url: string, method: string, { headers = {}, body, to
     },
     ...(body !== undefined && { body: isText ? (body as string) : JSON.stringify(body) }),
   };
-  const request = async (signal: AbortSignal): Promise<Reply> => {
-    const answer = await fetch(url, { ...init, signal });
-    const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, text, body: parsed(text) };
-  };
-  return answered(callLimitMs, request).catch((error: Error) => {
+  const reply = await request(callLimitMs, url, init).catch((error: Error) => {
     const cause = error.cause instanceof Error ? `: ${error.cause.message}` : "";
     throw new Finding(`${method} ${url} got no answer: ${error.message}${cause}`, [resources.api, resources.apiStage]);
   });
+  return { ...reply, body: parsed(reply.text) };
 }
 
-function parsed(text: string): Json {
+/** The JSON in a text; undefined where there is none. */
+export function parsed(text: string): Json {
   try {
     return JSON.parse(text);
   } catch {
