@@ -4,9 +4,13 @@
  * the environment, the clock and the variables that the worker started with. Packages stay loaded, which is what saves
  * time. What is kept on `globalThis` or in a package stays, so tests keep nothing there.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { vi } from "vitest";
 
-const kept = globalThis as { testEnvironment?: { object: NodeJS.ProcessEnv; variables: NodeJS.ProcessEnv } };
+const kept = globalThis as {
+  testEnvironment?: { object: NodeJS.ProcessEnv; variables: NodeJS.ProcessEnv };
+  testStorages?: Set<AsyncLocalStorage<unknown>>;
+};
 
 /** What the worker started with; this module is loaded for every file, and only the first one sees it. */
 kept.testEnvironment ??= { object: process.env, variables: { ...process.env } };
@@ -19,3 +23,19 @@ vi.unstubAllEnvs();
 for (const name of Object.keys(object)) if (!(name in variables)) delete object[name];
 Object.assign(object, variables);
 vi.resetModules();
+
+// A storage that was entered once follows every promise of its process for good, also after its module is gone.
+kept.testStorages ??= enteredStorages();
+for (const storage of kept.testStorages) storage.disable();
+kept.testStorages.clear();
+
+/** Storages of asynchronous contexts, from the moment that each is entered. */
+function enteredStorages(): Set<AsyncLocalStorage<unknown>> {
+  const entered = new Set<AsyncLocalStorage<unknown>>();
+  const { run } = AsyncLocalStorage.prototype;
+  AsyncLocalStorage.prototype.run = function (this: AsyncLocalStorage<unknown>, ...given: Parameters<typeof run>) {
+    entered.add(this);
+    return run.apply(this, given);
+  } as typeof run;
+  return entered;
+}
