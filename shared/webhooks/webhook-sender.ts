@@ -50,6 +50,7 @@ export class WebhookSender {
   private readonly https: HttpsAgent;
   private readonly http: HttpAgent;
   private lastUseMs = 0;
+  private calls = 0;
 
   constructor(options: WebhookSenderOptions) {
     this.options = options;
@@ -64,9 +65,12 @@ export class WebhookSender {
     this.http = new HttpAgent(keeping);
   }
 
-  /** Closes what is open when nothing was sent for a moment: while a function is frozen, receivers hang up unseen. */
+  /**
+   * Closes what is open when nothing was sent for a moment: while a function is frozen, receivers hang up unseen. A call
+   * that is not over keeps its connection.
+   */
   wake(): void {
-    if (nowMs() - this.lastUseMs <= limits.webhooks.free_connection_ms) return;
+    if (this.calls > 0 || nowMs() - this.lastUseMs <= limits.webhooks.free_connection_ms) return;
     this.https.destroy();
     this.http.destroy();
   }
@@ -74,6 +78,7 @@ export class WebhookSender {
   /** Makes one call. Never rejects for anything that the receiver does. */
   async send(post: Post): Promise<PostResult> {
     const startMs = nowMs();
+    this.calls += 1;
     try {
       const result = await this.exchange(post, startMs);
       return { ...result, duration_ms: nowMs() - startMs };
@@ -82,6 +87,7 @@ export class WebhookSender {
       const nothing = { http_status: null, response_excerpt: null, retry_after: undefined };
       return { ...nothing, error: error.failure, duration_ms: nowMs() - startMs };
     } finally {
+      this.calls -= 1;
       this.lastUseMs = nowMs();
     }
   }

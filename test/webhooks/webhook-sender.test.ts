@@ -126,6 +126,15 @@ describe("a call", () => {
     expect(ports.size).toBe(2);
   });
 
+  it("keeps its connection while it runs, whatever begins beside it", async () => {
+    const sender = new WebhookSender({ resolve: noLookup, local: true });
+    const url = await answering((_, outgoing) => {
+      sender.wake();
+      outgoing.end("ok");
+    });
+    expect(await send(url, sender)).toMatchObject({ error: null, http_status: 200 });
+  });
+
   it("is made once more, on a new connection, when its receiver had closed the free one", async () => {
     const served = new WeakMap<Socket, number>();
     let [hits, refusing] = [0, false];
