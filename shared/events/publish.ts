@@ -11,15 +11,15 @@ import {
   eventId,
   events,
   type Outbox,
-  type OutboxPart,
   outboxes,
+  outboxParts,
   type PublishedEvent,
 } from "../table/entities.ts";
 import { packPayload } from "../table/event-payload.ts";
 import { isStored } from "../table/expression.ts";
 import { partKeys, type WaitingEvent } from "../table/outbox.ts";
 import { advanceCounter, type EventCounter, type NumberedTo } from "../table/sequences.ts";
-import { readKeys } from "../table/store.ts";
+import { findAll, readKeys } from "../table/store.ts";
 import { backoffMs, transactOnce } from "../table/transact.ts";
 import { deleteMember, putNew } from "../table/write.ts";
 import { auditsOf, type ChainedAudits, type PublishedCommit } from "./audit-entries.ts";
@@ -31,9 +31,9 @@ import type { RunReads } from "./run-reads.ts";
  */
 async function inFull(item: Outbox): Promise<Outbox> {
   if (item.parts === undefined) return item;
-  const [stored, ...found] = await readKeys([outboxes.keyOf(item), ...partKeys(item)]);
-  if (stored === undefined) return item;
-  const parts = found.filter((part) => part !== undefined) as OutboxPart[];
+  const keys = partKeys(item);
+  const [stored, parts] = await Promise.all([readKeys([outboxes.keyOf(item)]), findAll(outboxParts, keys)]);
+  if (stored[0] === undefined) return item;
   if (parts.length < item.parts) throw new Unavailable("A part of an outbox item is not there yet.");
   return { ...item, events: [...item.events, ...parts.flatMap(({ events: texts }) => texts)] };
 }

@@ -66,6 +66,12 @@ export const versionAttribute = "v";
 /** Item type of a published event. */
 export const eventType = "EVENT";
 
+/** Item type of an outbox item, which the router's stream filter matches when it is inserted. */
+export const outboxType = "OUTBOX";
+
+/** Item type of what does not fit an outbox item; it is found by that item alone. */
+export const outboxPartType = "OUTBOXPART";
+
 /**
  * Schema version of the items of a type, as this code writes them: 1 unless it is named here. An item that says none is
  * of version 1 too: it was written before items said theirs. What an older version looked like is stated where the type
@@ -75,7 +81,11 @@ export function schemaVersion(type: string): number {
   return schemaVersions[type] ?? 1;
 }
 
-const schemaVersions: Readonly<Record<string, number>> = { [eventType]: 2 };
+const schemaVersions: Readonly<Record<string, number>> = {
+  [eventType]: 2,
+  [outboxType]: 2,
+  [outboxPartType]: 2,
+};
 
 /** Item type of entries of the audit. */
 export const auditPageType = "AUDIT";
@@ -89,14 +99,8 @@ export const refusalTallyType = "REFUSALS";
 /** Item type of a refusal that was recorded. */
 export const recordedRefusalType = "REFUSED";
 
-/** Item type of an outbox item, which the router's stream filter matches when it is inserted. */
-export const outboxType = "OUTBOX";
-
 /** Item type of the risk of an account; the same filter matches those that a commit left. */
 export const riskType = "RISK";
-
-/** Item type of what does not fit an outbox item; it is found by that item alone. */
-export const outboxPartType = "OUTBOXPART";
 
 /** Item type of an outbox item that could not be published and waits for an operator. */
 export const parkedType = "PARKED";

@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { newId } from "../../shared/runtime/ids.ts";
-import { eventId, events, type OwedEndpoint, outboxes, type PublishedEvent } from "../../shared/table/entities.ts";
+import {
+  eventId,
+  events,
+  type Outbox,
+  type OwedEndpoint,
+  outboxes,
+  outboxParts,
+  type PublishedEvent,
+  publishTries,
+} from "../../shared/table/entities.ts";
 import { readItem } from "../../shared/table/table.ts";
 import { itemOf } from "../../shared/table/write.ts";
 
@@ -13,23 +22,58 @@ describe("the schema version of an item", () => {
   };
 
   it("is written with every item, 1 unless its kind has another, and is no member of what is read", () => {
-    const item = itemOf(outboxes, outbox);
-    expect(item).toMatchObject({ et: "OUTBOX", v: 1 });
-    expect(readItem(item)).toEqual(outbox);
+    const item = itemOf(publishTries, { ...outbox, n: 1 });
+    expect(item).toMatchObject({ et: "PUBLISHTRIES", v: 1 });
+    expect(readItem(item)).toEqual({ ...outbox, n: 1 });
     expect(itemOf(events, someEvent([]))).toMatchObject({ et: "EVENT", v: 2 });
   });
 
   it("may be missing, as in items from before there were versions", () => {
-    const { v: _version, ...former } = itemOf(outboxes, outbox);
+    const { v: _version, ...former } = itemOf(publishTries, outbox);
     expect(readItem(former)).toEqual(outbox);
   });
 
   it.each([
-    ["OUTBOX", 2],
+    ["OUTBOX", 3],
     ["EVENT", 3],
     ["ANYTHING", 2],
   ])("of %s that is newer than this code is refused: %i", (et, v) => {
     expect(() => readItem({ et, v })).toThrow(`An item of type ${et} has schema version ${v}`);
+  });
+});
+
+describe("a stored outbox item", () => {
+  const texts = [JSON.stringify({ name: "Ana\n" }), "{}"];
+  const outbox: Outbox = {
+    ...{ id: newId("obx"), tenant_id: newId("brk"), root_id: newId("cli"), root_version: 1, events: texts },
+    ...{ created_at: "2026-11-22T18:00:00.000Z", wake_at: "2026-11-22T18:01:00.000Z" },
+  };
+  const read = (item: Record<string, unknown>) => ({ ...readItem<Outbox>(item), ...outboxes.fromStored(item) });
+
+  it.each([
+    ["with its events and what the audit keeps", { ...outbox, audit: "{}" }],
+    ["without an entry of the audit", outbox],
+    ["without an event", { ...outbox, events: [], audit: "{}" }],
+    ["with a trace", { ...outbox, trace_id: "1-5759e988-bd862e3fe1be46a994272793" }],
+  ])("is read as it was written %s", (_, item) => {
+    const stored = itemOf(outboxes, item);
+    expect(stored).toMatchObject({ et: "OUTBOX", v: 2, events: expect.any(Uint8Array) });
+    expect(read(stored)).toEqual(item);
+  });
+
+  it("is read in the form of schema version 1, which held texts", () => {
+    const former = { ...itemOf(outboxes, outbox), ...outbox, v: 1, audit: "{}" };
+    expect(read(former)).toEqual({ ...outbox, audit: "{}" });
+  });
+
+  it("may have parts, which are read as they were written in either form", () => {
+    const { tenant_id, root_id, id: outbox_id } = outbox;
+    const part = { tenant_id, root_id, outbox_id, number: 1, events: texts };
+    const stored = itemOf(outboxParts, part);
+    expect(stored).toMatchObject({ et: "OUTBOXPART", v: 2, events: expect.any(Uint8Array) });
+    expect({ ...readItem<object>(stored), ...outboxParts.fromStored(stored) }).toEqual(part);
+    const former = { ...stored, v: 1, events: texts };
+    expect({ ...readItem<object>(former), ...outboxParts.fromStored(former) }).toEqual(part);
   });
 });
 

@@ -36,8 +36,6 @@ test/bench/LATENCY.md.`;
 
 const isRead = ({ operation }: TableCall) => /^(?:BatchGetItem|Query|GetItem)$/.test(operation);
 
-/** Write units of the commit behind the events of the model: a client, its claim, key, indexes and outbox item. */
-const commitUnits = 13;
 const endpointCounts = [0, 1, 2, 5, 20];
 const pricesPerRequest = 20;
 
@@ -201,8 +199,7 @@ async function modelledWork() {
   const events: Record<string, MeasuredUnits["events"][string]> = {};
   for (const endpoints of endpointCounts) {
     process.stderr.write(`an event with ${endpoints} endpoints\n`);
-    const work = await eventWork(program, directory, endpoints);
-    events[endpoints] = { ...work, write_units: rounded(work.write_units - commitUnits) };
+    events[endpoints] = await eventWork(program, directory, endpoints);
   }
   const market = await compile(await backgroundFiles("margin/"), "test/bench/scale/market-workload.ts");
   return { events, tick: await tickWork(market, directory) };

@@ -7,7 +7,7 @@ import { sha256 } from "../../../shared/runtime/digest.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { keyedOperator } from "../../support/builders/persons.ts";
 import { startApi } from "../../support/emulator/api.ts";
-import { type RawItem, readStream, scanTable } from "../../support/emulator/raw-table.ts";
+import { type RawItem, readChanges, readStream, scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { startUserPool } from "../../support/emulator/user-pool.ts";
 import { auditsIn, hashedForm, judgeAudit } from "../../support/oracles/audit-oracle.ts";
@@ -63,7 +63,7 @@ async function publishAll({ tenant_id }: TestCaller): Promise<void> {
 
 /** What the audit stores, and what waits to become a part of it. */
 async function storedAudit(): Promise<string> {
-  const waiting = (await readStream(api.emulator)).map(({ dynamodb: { NewImage: image } }) => image?.["audit"]?.S);
+  const waiting = (await readChanges(api.emulator)).map(({ after }) => after?.["audit"]);
   return JSON.stringify([auditsIn(await scanTable(api.emulator)), waiting]);
 }
 

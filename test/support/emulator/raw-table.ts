@@ -1,5 +1,6 @@
 import { type AttributeValue, ScanCommand, type ScanCommandInput } from "@aws-sdk/client-dynamodb";
 import type { Emulator } from "./emulator.ts";
+import { unpacked } from "./packed-items.ts";
 
 /** A stored item as plain values. Numbers stay text, so that no digit of an amount can be lost on the way. */
 export type RawItem = Readonly<Record<string, RawValue>>;
@@ -161,8 +162,12 @@ async function streams<T>(emulator: Pick<Emulator, "endpoint">, operation: strin
   return (await answer.json()) as T;
 }
 
-/** DynamoDB's notation as plain values. */
+/** DynamoDB's notation as plain values, and what is stored deflated as text. */
 function plainItem(item: Record<string, AttributeValue>): RawItem {
+  return unpacked(plainMap(item));
+}
+
+function plainMap(item: Record<string, AttributeValue>): RawItem {
   return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, plainValue(value)]));
 }
 
@@ -172,7 +177,7 @@ function plainValue(value: AttributeValue): RawValue {
   if (value.BOOL !== undefined) return value.BOOL;
   if (value.NULL !== undefined) return null;
   if (value.L !== undefined) return value.L.map(plainValue);
-  if (value.M !== undefined) return { map: plainItem(value.M) };
+  if (value.M !== undefined) return { map: plainMap(value.M) };
   // Records of the stream have not gone through a client: there it is base64 already.
   if (value.B !== undefined) return { bytes: base64Of(value.B) };
   throw new Error(`A value of another kind is stored: ${Object.keys(value).join()}.`);

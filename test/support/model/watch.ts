@@ -55,11 +55,12 @@ export class EventWatch {
     if (table !== this.stage.mainTable) return;
     const { nowMs, elapsedMs } = this.stage.simulation;
     const place = `${pk} ${sk}`;
-    const kind = (after ?? before)?.["et"];
+    const item = after ?? before ?? {};
+    const kind = item["et"];
     // One without an event brings the audit an entry.
-    const events_waiting = ((after ?? before)?.["events"] as readonly unknown[] | undefined)?.length ?? 0;
-    if (kind === outboxes.et && before === undefined && events_waiting > 0) this.waiting.set(place, nowMs);
-    if (kind === outboxes.et && after === undefined && events_waiting > 0) {
+    const hasEvents = kind === outboxes.et && (outboxes.fromStored(item).events?.length ?? 0) > 0;
+    if (hasEvents && before === undefined) this.waiting.set(place, nowMs);
+    if (hasEvents && after === undefined) {
       const sinceMs = this.waiting.get(place) ?? nowMs;
       const waitedMs = nowMs - sinceMs;
       this.waiting.delete(place);

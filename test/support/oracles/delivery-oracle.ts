@@ -1,5 +1,4 @@
 import type { RawItem, RawValue } from "../emulator/raw-table.ts";
-import { payloadOf } from "./event-items.ts";
 
 /** A call that a receiver got, and what it answered: null for never. */
 export interface LoggedCall {
@@ -150,7 +149,7 @@ class Run {
       const event = this.events.get(text(delivery["event_id"]));
       const wrong = calls.filter(
         (call) =>
-          call.body !== (event === undefined ? "" : payloadOf(event)) ||
+          call.body !== (event === undefined ? "" : text(event["payload"])) ||
           call.event_id !== text(event?.["id"]) ||
           call.endpoint_id !== text(delivery["endpoint_id"]),
       );

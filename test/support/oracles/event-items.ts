@@ -1,20 +1,7 @@
-import { inflateRawSync } from "node:zlib";
-import { payloadDictionary } from "../../../shared/table/event-payload-dictionary.ts";
 import { text } from "../emulator/raw-items.ts";
 import type { RawItem, RawValue } from "../emulator/raw-table.ts";
 
 const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-/**
- * The JSON of a stored event: the text itself in schema version 1; since then deflated with the dictionary, which a
- * comma and five attributes of the item follow, with nothing for null.
- */
-export function payloadOf(item: RawItem): string {
-  const bytes = bytesIn(item["payload"]);
-  if (bytes === undefined) return text(item, "payload");
-  const own = ["id", "created_at", "resource_id", "account_id", "client_id"].map((name) => text(item, name));
-  return inflateRawSync(bytes, { dictionary: Buffer.from(`${payloadDictionary},${own.join(",")}`) }).toString();
-}
 
 /** Identifiers of the endpoints that a stored event is due to: 16 bytes of a ULID and three of an epoch for each. */
 export function endpointIdsOf(item: RawItem): string[] {

@@ -1,6 +1,6 @@
 import { countOf, groupBy, ofType, text, whole } from "../emulator/raw-items.ts";
 import type { RawChange, RawItem } from "../emulator/raw-table.ts";
-import { endpointIdsOf, payloadOf } from "./event-items.ts";
+import { endpointIdsOf } from "./event-items.ts";
 import type { Announced } from "./oracle-changes.ts";
 import { tenantOf } from "./oracle-terms.ts";
 import { expectedTradeEvents, judgeMarginEvents, marginKinds } from "./trading-oracle.ts";
@@ -14,7 +14,7 @@ export function judgeEvents(items: readonly RawItem[], changes: readonly RawChan
     ...ofType(items, "OUTBOX").flatMap((item) =>
       (item["events"] as readonly string[]).map((each) => (JSON.parse(each) as { body: Announced }).body),
     ),
-    ...ofType(items, "EVENT").map((item) => JSON.parse(payloadOf(item)) as Announced),
+    ...ofType(items, "EVENT").map((item) => JSON.parse(text(item, "payload")) as Announced),
   ];
   const nameOf = ({ type, resource }: Announced) => `${type} of ${resource.id} at version ${resource.version}`;
   const told = countOf(announced.filter(({ type }) => !marginKinds.has(type)).map(nameOf));
