@@ -3,7 +3,7 @@ import { pause } from "../runtime/clock.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { isUnavailable } from "../runtime/unavailable.ts";
 import { type SweepResult, sweepKeys } from "../table/due.ts";
-import { type Key, type Outbox, outboxes } from "../table/entities.ts";
+import { type Key, type Outbox, outboxes, waitingOutboxes } from "../table/entities.ts";
 import { findAll } from "../table/store.ts";
 import { fanOutFresh, fanOutRecent } from "./fan-out-queue.ts";
 import { countTry, park, takeTryBack, triesOf } from "./parking.ts";
@@ -55,7 +55,7 @@ async function publishGroup(
 /** The outbox items of messages that are still there, in the order of their commits. */
 async function waitingOf(wakes: readonly Wake[]): Promise<readonly Outbox[]> {
   const keys = new Map(wakes.flatMap((wake) => wake.keys).map((key) => [`${key.pk} ${key.sk}`, key]));
-  return inCommitOrder(await findAll(outboxes, [...keys.values()]));
+  return inCommitOrder(await findAll(waitingOutboxes, [...keys.values()]));
 }
 
 /** Items that no transaction of their own has tried, and the others, those with the fewest tries first. */

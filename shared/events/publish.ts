@@ -12,8 +12,8 @@ import {
   events,
   type Outbox,
   outboxes,
-  outboxParts,
   type PublishedEvent,
+  waitingOutboxParts,
 } from "../table/entities.ts";
 import { packPayload } from "../table/event-payload.ts";
 import { isStored } from "../table/expression.ts";
@@ -32,7 +32,7 @@ import type { RunReads } from "./run-reads.ts";
 async function inFull(item: Outbox): Promise<Outbox> {
   if (item.parts === undefined) return item;
   const keys = partKeys(item);
-  const [stored, parts] = await Promise.all([readKeys([outboxes.keyOf(item)]), findAll(outboxParts, keys)]);
+  const [stored, parts] = await Promise.all([readKeys([outboxes.keyOf(item)]), findAll(waitingOutboxParts, keys)]);
   if (stored[0] === undefined) return item;
   if (parts.length < item.parts) throw new Unavailable("A part of an outbox item is not there yet.");
   return { ...item, events: [...item.events, ...parts.flatMap(({ events: texts }) => texts)] };

@@ -1,6 +1,9 @@
 /** Detail of a 404 for a path of no endpoint: the gateway and the functions return the same. */
 export const unknownPath = "The path is not known.";
 
+const missing = (what: string) => `The ${what} does not exist.`;
+const full = (owner: string, what: string) => `The ${owner} has reached the maximum number of ${what}.`;
+
 /** The closed list of problem codes by HTTP status, each with its constant title (RFC 9457 3.1.3). */
 const titles = {
   400: {
@@ -21,8 +24,8 @@ const titles = {
     four_eyes_required: "Another application or operator must approve this.",
   },
   404: {
-    symbol_not_found: "The symbol does not exist.",
-    not_found: "The resource does not exist.",
+    symbol_not_found: missing("symbol"),
+    not_found: missing("resource"),
   },
   405: {
     method_not_allowed: "The path does not support this method.",
@@ -38,22 +41,22 @@ const titles = {
     client_suspended: "The client is suspended.",
     client_has_open_accounts: "The client still has open accounts.",
     client_not_verified: "The client is not verified.",
-    too_many_accounts: "The client has reached the maximum number of accounts.",
+    too_many_accounts: full("client", "accounts"),
     email_taken: "Another client has this email address.",
     external_id_taken: "The external id is already in use.",
     number_taken: "Another account has this number.",
     source_name_taken: "Another source has this name.",
-    too_many_feed_sources: "The brokerage has reached the maximum number of feed sources.",
+    too_many_feed_sources: full("brokerage", "feed sources"),
     sequence_gap: "Items are missing before this batch.",
     platform_login_taken: "Another account has this platform login.",
     duplicate_provider_reference: "A transaction with this provider reference exists.",
     insufficient_free_margin: "The free margin does not cover the amount.",
     application_revoked: "The application is revoked.",
-    too_many_applications: "The brokerage has reached the maximum number of applications.",
+    too_many_applications: full("brokerage", "applications"),
     operator_exists: "Another operator has this email address.",
-    too_many_operators: "The brokerage has reached the maximum number of operators.",
+    too_many_operators: full("brokerage", "operators"),
     last_owner: "The brokerage needs an active owner.",
-    too_many_webhook_endpoints: "The brokerage has reached the maximum number of webhook endpoints.",
+    too_many_webhook_endpoints: full("brokerage", "webhook endpoints"),
     webhook_endpoint_disabled: "The webhook endpoint is not enabled.",
     secret_rotation_in_progress: "The previous secret is still valid.",
     insufficient_margin: "The free margin does not cover the trade.",
@@ -76,8 +79,8 @@ const titles = {
     operation_known: "The operation belongs to another transaction.",
     transfer_quote_invalid: "The quote cannot be used for this transfer.",
     insufficient_credit: "The credit does not cover the amount.",
-    too_many_credit_lots: "The account has reached the maximum number of credits.",
-    too_many_positions: "The account has reached the maximum number of open positions.",
+    too_many_credit_lots: full("account", "credits"),
+    too_many_positions: full("account", "open positions"),
     exposure_too_large: "The positions or the balance of the account would exceed the limits of the service.",
   },
   412: {
@@ -93,9 +96,9 @@ const titles = {
     validation_failed: "Your request is not valid.",
     idempotency_key_reused: "The Idempotency-Key was used for another request.",
     insufficient_funds: "The available balance does not cover the amount.",
-    client_not_found: "The client does not exist.",
-    webhook_endpoint_not_found: "The webhook endpoint does not exist.",
-    account_not_found: "The account does not exist.",
+    client_not_found: missing("client"),
+    webhook_endpoint_not_found: missing("webhook endpoint"),
+    account_not_found: missing("account"),
     client_underage: "The client is under the minimum age.",
     leverage_not_allowed: "The leverage is not allowed for this account.",
     amount_precision: "The amount has more decimal places than its currency.",
@@ -104,13 +107,13 @@ const titles = {
     transfer_not_allowed: "Money cannot be transferred between these accounts.",
     sign_mismatch: "The sign of the amount contradicts its kind.",
     not_linked: "The account is not linked to a feed source.",
-    source_not_found: "The feed source does not exist.",
+    source_not_found: missing("feed source"),
     currency_mismatch: "The currency differs from that of the account.",
     item_failed: "The service failed to apply the item.",
-    too_many_symbols: "The brokerage has reached the maximum number of symbols.",
-    unknown_position: "The position does not exist.",
-    unknown_order: "The order does not exist.",
-    unknown_deal: "The deal does not exist.",
+    too_many_symbols: full("brokerage", "symbols"),
+    unknown_position: missing("position"),
+    unknown_order: missing("order"),
+    unknown_deal: missing("deal"),
     deal_not_reversible: "A later deal depends on this one.",
     position_known: "The position already exists.",
     invalid_price: "The price is not valid.",

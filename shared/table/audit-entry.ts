@@ -5,7 +5,7 @@ import type { AuditEntry } from "../domain/audit/entry.ts";
 import { sha256 } from "../runtime/digest.ts";
 import { log } from "../runtime/log.ts";
 import type { AuditPage } from "./entities.ts";
-import { payloadDictionary } from "./event-payload-dictionary.ts";
+import { payloadDictionary } from "./packed/dictionary.ts";
 
 /** An entry as it is shown and exported. */
 export type ShownAudit = AuditEntry & ChainedEntry;

@@ -1,6 +1,7 @@
 import type { SampleEvent } from "../domain/webhook.ts";
 import type { PublishedEvent } from "./entities.ts";
-import { packText, unpackText } from "./packed-text.ts";
+import { payloadDictionary } from "./packed/dictionary.ts";
+import { packText, unpackText } from "./packed/text.ts";
 
 /** What the stored item of an event says in addition to its payload. */
 type Identity = Pick<PublishedEvent, "id" | "created_at" | "resource_id" | "account_id" | "client_id">;
@@ -25,6 +26,6 @@ export function payloadText(event: PublishedEvent | SampleEvent): string {
   return typeof event.payload === "string" ? event.payload : Buffer.from(payloadBytes(event)).toString();
 }
 
-function knownOf({ id, created_at, resource_id, account_id, client_id }: Identity): readonly unknown[] {
-  return [id, created_at, resource_id, account_id, client_id];
+function knownOf({ id, created_at, resource_id, account_id, client_id }: Identity) {
+  return [payloadDictionary, id, created_at, resource_id, account_id, client_id] as const;
 }

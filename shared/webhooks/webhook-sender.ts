@@ -66,8 +66,8 @@ export class WebhookSender {
   }
 
   /**
-   * Closes what is open when nothing was sent for a moment: while a function is frozen, receivers hang up unseen. A call
-   * that is not over keeps its connection.
+   * Closes what is open when nothing was sent for a moment: while a function is frozen, receivers hang up unseen. A
+   * call that is not over keeps its connection.
    */
   wake(): void {
     if (this.calls > 0 || nowMs() - this.lastUseMs <= limits.webhooks.free_connection_ms) return;

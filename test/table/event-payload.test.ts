@@ -5,7 +5,7 @@ import { sha256 } from "../../shared/runtime/digest.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import type { PublishedEvent } from "../../shared/table/entities.ts";
 import { packPayload, payloadBytes, payloadText } from "../../shared/table/event-payload.ts";
-import { payloadDictionary } from "../../shared/table/event-payload-dictionary.ts";
+import { payloadDictionary } from "../../shared/table/packed/dictionary.ts";
 
 /** A stored event with this payload. */
 function eventWith(text: string, more: Partial<PublishedEvent> = {}): PublishedEvent {

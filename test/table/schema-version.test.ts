@@ -9,6 +9,8 @@ import {
   outboxParts,
   type PublishedEvent,
   publishTries,
+  waitingOutboxes,
+  waitingOutboxParts,
 } from "../../shared/table/entities.ts";
 import { readItem } from "../../shared/table/table.ts";
 import { itemOf } from "../../shared/table/write.ts";
@@ -48,7 +50,7 @@ describe("a stored outbox item", () => {
     ...{ id: newId("obx"), tenant_id: newId("brk"), root_id: newId("cli"), root_version: 1, events: texts },
     ...{ created_at: "2026-11-22T18:00:00.000Z", wake_at: "2026-11-22T18:01:00.000Z" },
   };
-  const read = (item: Record<string, unknown>) => ({ ...readItem<Outbox>(item), ...outboxes.fromStored(item) });
+  const read = (item: Record<string, unknown>) => ({ ...readItem<Outbox>(item), ...waitingOutboxes.fromStored(item) });
 
   it.each([
     ["with its events and what the audit keeps", { ...outbox, audit: "{}" }],
@@ -71,9 +73,9 @@ describe("a stored outbox item", () => {
     const part = { tenant_id, root_id, outbox_id, number: 1, events: texts };
     const stored = itemOf(outboxParts, part);
     expect(stored).toMatchObject({ et: "OUTBOXPART", v: 2, events: expect.any(Uint8Array) });
-    expect({ ...readItem<object>(stored), ...outboxParts.fromStored(stored) }).toEqual(part);
+    expect({ ...readItem<object>(stored), ...waitingOutboxParts.fromStored(stored) }).toEqual(part);
     const former = { ...stored, v: 1, events: texts };
-    expect({ ...readItem<object>(former), ...outboxParts.fromStored(former) }).toEqual(part);
+    expect({ ...readItem<object>(former), ...waitingOutboxParts.fromStored(former) }).toEqual(part);
   });
 });
 

@@ -126,7 +126,7 @@ describe("a call", () => {
     expect(ports.size).toBe(2);
   });
 
-  it("keeps its connection while it runs, whatever begins beside it", async () => {
+  it("keeps its connection while it runs, whatever begins meanwhile", async () => {
     const sender = new WebhookSender({ resolve: noLookup, local: true });
     const url = await answering((_, outgoing) => {
       sender.wake();

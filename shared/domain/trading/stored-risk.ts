@@ -5,7 +5,7 @@ import { pricePoints, type Quote } from "./pricing/quote.ts";
 import type { Risk } from "./risk.ts";
 
 /** Above every price in points. */
-export const { highest_points: highest } = limits.trading;
+export const highest = limits.trading.highest_points;
 
 /** A trigger as it is stored: prices in points of its symbol, as decimal texts. */
 export interface StoredTrigger {

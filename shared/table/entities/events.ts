@@ -1,6 +1,7 @@
 import { limits } from "../../limits.ts";
 import { traceBytes, traceOfBytes } from "../../runtime/trace.ts";
-import { packText, unpackText } from "../packed-text.ts";
+import { outboxDictionary } from "../packed/outbox-dictionary.ts";
+import { packText } from "../packed/text.ts";
 import { eventType, outboxPartType, outboxType } from "../table-shape.ts";
 import { type AuditPointer, auditPointers } from "./audit.ts";
 import { crockford, dueKeys, type Entity, type IndexKeys, inBase32, type Key, ulidOf } from "./keys.ts";
@@ -29,8 +30,9 @@ export interface Outbox {
 }
 
 /**
- * Outbox items: next to the resource they are about, and in the due index until they are published. What the audit keeps
- * and the events are stored as one deflated text, a line each. In schema version 1 they were attributes of their own.
+ * Outbox items: next to the resource they are about, and in the due index until they are published. What the audit
+ * keeps and the events are stored as one deflated text, a line each (ADR 0068). In schema version 1 they were
+ * attributes of their own. `waitingOutboxes` reads them, which a function that only commits does not ship.
  */
 export const outboxes = {
   et: outboxType,
@@ -39,24 +41,11 @@ export const outboxes = {
     sk: `OUTBOX#${ulidOf(item.id)}`,
   }),
   indexesOf: (item: Outbox): IndexKeys => dueKeys("OUTBOX", item.id, item.wake_at),
-  toStored: ({ id: _id, wake_at: _wake, trace_id, audit = "", events: texts, ...item }: Outbox) => ({
+  toStored: ({ id: _id, root_id, wake_at: _wake, trace_id, audit = "", events: texts, ...item }: Outbox) => ({
     ...item,
     ...storedTrace(trace_id),
-    events: packText([audit, ...texts].join("\n"), [item.root_id, item.created_at]),
+    events: packText([audit, ...texts].join("\n"), [outboxDictionary, root_id, item.created_at]),
   }),
-  fromStored: (stored: Readonly<Record<string, unknown>>): Partial<Outbox> & Record<string, unknown> => {
-    const trace = readTrace(stored);
-    const { sk, due_sk, events: packed, root_id, created_at } = stored;
-    if (!(packed instanceof Uint8Array)) return trace;
-    const [audit, ...texts] = linesIn(packed, [root_id, created_at]);
-    return {
-      ...trace,
-      ...(audit === "" ? {} : { audit }),
-      id: String(sk).replace("OUTBOX#", "obx_"),
-      wake_at: String(due_sk).slice(0, String(due_sk).indexOf("|")),
-      events: texts,
-    };
-  },
 } satisfies Entity<Outbox> & Record<string, unknown>;
 
 /** Events of a commit that its outbox item has no room for. Inserted and deleted together with it. */
@@ -78,16 +67,9 @@ export const outboxParts = {
   }),
   toStored: ({ events: texts, ...part }: OutboxPart) => ({
     ...part,
-    events: packText(texts.join("\n"), [part.root_id]),
+    events: packText(texts.join("\n"), [outboxDictionary, part.root_id]),
   }),
-  fromStored: ({ events: packed, root_id }: Readonly<Record<string, unknown>>) =>
-    packed instanceof Uint8Array ? { events: linesIn(packed, [root_id]) } : {},
 } satisfies Entity<OutboxPart> & Record<string, unknown>;
-
-/** The lines of a packed text. JSON has no line break, so a line holds one whole. */
-function linesIn(packed: Uint8Array, known: readonly unknown[]): readonly string[] {
-  return unpackText(packed, known).toString().split("\n");
-}
 
 /** An endpoint that an event is owed to, and how often it had been switched on again by then. */
 export interface OwedEndpoint {

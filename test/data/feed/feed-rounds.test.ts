@@ -1,7 +1,7 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, it } from "vitest";
 import { inCommitOrder } from "../../../shared/events/publish.ts";
-import { outboxes, risks } from "../../../shared/table/entities.ts";
+import { risks, waitingOutboxes } from "../../../shared/table/entities.ts";
 import { findAll } from "../../../shared/table/store.ts";
 import { closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
@@ -25,7 +25,7 @@ const outboxesOf = async () => {
   const keys = (await scanTable(api.emulator)).flatMap(({ et, pk, sk }) =>
     et === "OUTBOX" ? [{ pk: String(pk), sk: String(sk) }] : [],
   );
-  return findAll(outboxes, keys);
+  return findAll(waitingOutboxes, keys);
 };
 
 const membersOf = ({ input }: TableCall) => (input["TransactItems"] as object[]).length;

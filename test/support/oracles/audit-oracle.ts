@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
 import { entryDictionary } from "../../../shared/table/audit-entry.ts";
-import { payloadDictionary } from "../../../shared/table/event-payload-dictionary.ts";
+import { payloadDictionary } from "../../../shared/table/packed/dictionary.ts";
 import { countOf, ofType, text, whole } from "../emulator/raw-items.ts";
 import type { RawItem, RawValue } from "../emulator/raw-table.ts";
 import { tenantOf } from "./oracle-terms.ts";
