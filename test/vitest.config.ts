@@ -21,12 +21,14 @@ const variable = "BROKERAGE_TEST_ANSWERS";
 const answersDir = process.env[variable] ?? join(tmpdir(), `brokerage-answers-${randomUUID()}`);
 process.env[variable] = answersDir;
 
-/** Tests that start nothing and need no synthesis, without those that take seconds alone: the inner loop. */
+/** Tests that start nothing and need no synthesis, without models that take seconds alone: the inner loop. */
 const fast = [
   "test/{architecture,language}.test.ts",
   "test/bench/{load-figures,comparison/figures}.test.ts",
   "test/dashboard/**/*.test.ts",
-  "test/domain/**/*.test.ts",
+  "test/domain/!(debt-programs).test.ts",
+  "test/domain/!(command)/**/*.test.ts",
+  "test/domain/command/!(two-books).test.ts",
   "test/local/queues/fifo-*.test.ts",
   "test/table/**/*.test.ts",
   "test/tools/!(answered|audit-command|stream-client).test.ts",
@@ -49,8 +51,10 @@ const running = ["test/local/**/*.test.ts", "test/e2e/!(grants).test.ts", "test/
 /** Files that share a stack run as one, and by themselves when a file is named. */
 const elsewhere = named.every((word) => together.includes(word)) ? sharing : [together];
 
-/** Stories of half a minute, most of which is waiting; started last, each would leave the processors idle. */
-const longest = ["e2e/grants", "e2e/ladder", "simulation/soak"].map((name) => `test/${name}.test.ts`);
+/** Stories of a minute, most of which is waiting; started last, each would leave the processors idle. */
+const longest = ["e2e/grants", "simulation/soak", "simulation/mutants", "e2e/ladder"].map(
+  (name) => `test/${name}.test.ts`,
+);
 
 /**
  * Begins with the longest files. Without a cache of earlier runs the size of a file says little. Files of a project
@@ -58,7 +62,7 @@ const longest = ["e2e/grants", "e2e/ladder", "simulation/soak"].map((name) => `t
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const order = [longest, [together], ["running"], ["suite"], ["fast"]].flat();
+    const order = [[together], longest, ["running"], ["suite"], ["fast"]].flat();
     const rank = ({ moduleId, project }: TestSpecification) => {
       const place = order.findIndex((name) => moduleId.endsWith(name));
       return place === -1 ? order.indexOf(project.name) : place;

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { AwsError, accessDenied } from "./aws-error.ts";
@@ -114,7 +114,7 @@ export class AwsEndpoint {
   }
 
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const requestId = createHash("sha256").update(`${Date.now()} ${Math.random()}`).digest("hex").slice(0, 32);
+    const requestId = randomUUID().replaceAll("-", "");
     const json = request.headers["x-amz-target"] !== undefined;
     const forBuckets = isForBuckets(request);
     const failed = (error: unknown) => (forBuckets ? bucketError(awsError(error)) : errorReply(error, json));
@@ -339,15 +339,23 @@ function start(functions: Functions, { arn }: FunctionDefinition, event: unknown
   return { status: 202, body: "" };
 }
 
+/** The body of a request, by its events: an iterator of it takes several promises for each, at tens of thousands. */
+function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= maxBodyBytes) chunks.push(chunk);
+      else reject(new AwsError(413, "RequestTooLargeException", "The request is too large."));
+    });
+    request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    request.on("error", reject);
+  });
+}
+
 async function readRequest(request: IncomingMessage): Promise<Incoming> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBodyBytes) throw new AwsError(413, "RequestTooLargeException", "The request is too large.");
-    chunks.push(chunk);
-  }
-  const sent = Buffer.concat(chunks);
+  const sent = await bodyOf(request);
   const text = isForBuckets(request) ? "" : sent.toString();
   const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)] as const);
   return {

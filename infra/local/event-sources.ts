@@ -13,6 +13,7 @@ import {
   type Ticking,
 } from "./schedules/schedules.ts";
 import type { Secrets } from "./secrets/secrets.ts";
+import { StreamPages } from "./streams/stream-pages.ts";
 import { type StreamChange, StreamReader, streamMapping } from "./streams/streams.ts";
 import type { Assembly, Resource } from "./template/assembly.ts";
 
@@ -48,6 +49,8 @@ export function polledFunctions(resources: readonly Resource[]): string[] {
 export class EventSources {
   private readonly options: EventSourceOptions;
   private readonly readers: StreamReader[] = [];
+  /** What the readers of a stream share, by its table. */
+  private readonly pages = new Map<string, StreamPages>();
   private readonly pollers: QueuePoller[] = [];
   private readonly ticking: Ticking[] = [];
 
@@ -83,6 +86,7 @@ export class EventSources {
 
   /** Lets the readers of these tables look for records now. */
   wakeReaders(tables: readonly string[]): void {
+    for (const table of tables) this.pages.get(table)?.wake();
     for (const reader of this.readers) if (tables.includes(reader.table)) reader.wake();
   }
 
@@ -114,7 +118,9 @@ export class EventSources {
         const resourceArn = mapping.table.stream_arn ?? "";
         await this.demand(mapping.function, { action: `dynamodb:${action}`, resource: resourceArn });
       }
-      const reader = new StreamReader(mapping, host);
+      const pages = this.pages.get(mapping.table.name) ?? new StreamPages(database);
+      this.pages.set(mapping.table.name, pages);
+      const reader = new StreamReader(mapping, host, pages);
       this.readers.push(reader);
       await reader.start();
     }

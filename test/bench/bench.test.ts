@@ -1,12 +1,13 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { machineNode } from "../support/machine-node.ts";
 import { median, shuffled, spread } from "./measure.ts";
 import { dollarsPerMillion, prices } from "./prices.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 const bench = (...options: string[]) =>
-  promisify(execFile)(process.execPath, ["--import", "tsx", "test/bench/run.ts", ...options], {
+  promisify(execFile)(machineNode, ["--import", "tsx", "test/bench/run.ts", ...options], {
     cwd: root,
     env: { ...process.env, VITEST: undefined },
   });

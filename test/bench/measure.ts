@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { functionNode } from "../../infra/local/functions/functions.ts";
+import { functionNode } from "../../infra/local/functions/function-node.mjs";
 
 const run = promisify(execFile);
 const sampler = new URL("sample.mjs", import.meta.url).pathname;

@@ -13,6 +13,7 @@ import { dayKeys, lastDayOver } from "../../shared/domain/audit/seal.ts";
 import { limits } from "../../shared/limits.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { outboxes } from "../../shared/table/entities.ts";
+import { machineNode } from "../support/machine-node.ts";
 import { apiClient, type Credentials, getToken } from "../support/stack/api-client.ts";
 import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
@@ -45,7 +46,7 @@ function audit(...words: string[]): Promise<{ readonly code: number; readonly te
   const env = { PATH, HOME, ...operatorEnvironment(stack.cloud) };
   const command = ["--import", "tsx", "infra/tools/audit/run.ts", ...words];
   return new Promise((resolve) => {
-    execFile(process.execPath, command, { cwd: root, env }, (error, stdout, stderr) => {
+    execFile(machineNode, command, { cwd: root, env }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr });
     });
   });

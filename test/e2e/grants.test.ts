@@ -122,6 +122,7 @@ describe("the grants of every function", () => {
       await manyDeliveries(stack, receiver);
       await eventually(
         () => !unused(stack).some((grant) => grant.startsWith("brokerage-sandbox-fan-out")) || undefined,
+        60_000,
       );
       // The provisioning function dies between the API key and the plan: the next run goes on with the key that is
       // there.

@@ -8,6 +8,7 @@ import { usualMonth } from "../../infra/tools/cost/mix.ts";
 import { charges } from "../../infra/tools/cost/resource-types.ts";
 import { costedStage, costOf } from "../../infra/tools/cost/template.ts";
 import { measuredUnits } from "../../infra/tools/cost/units.ts";
+import { machineNode } from "../support/machine-node.ts";
 import { ofType } from "./assembly.ts";
 import { synthesized } from "./stack-cases.ts";
 
@@ -113,7 +114,7 @@ it("the picture in the README says what the command says, within five percent", 
 
 describe("the command", () => {
   const cost = (...options: string[]) =>
-    promisify(execFile)(process.execPath, ["--import", "tsx", "infra/tools/cost/run.ts", ...options], { cwd: root });
+    promisify(execFile)(machineNode, ["--import", "tsx", "infra/tools/cost/run.ts", ...options], { cwd: root });
 
   it("refuses a region without prices and a folder without a stage", async () => {
     await expect(cost("--region", "mars-1")).rejects.toMatchObject({

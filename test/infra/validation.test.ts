@@ -11,6 +11,7 @@ import { buildApp, parseArguments, synthesize } from "../../infra/app.ts";
 import { synthesizeOnce } from "../../infra/local/synthesis.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { keptAssemblies, placeholderDashboard } from "../support/assemblies.ts";
+import { machineNode } from "../support/machine-node.ts";
 import { readTemplates, writeHandlers } from "./assembly.ts";
 
 /** A stage of one nested stack: a defect is found in it as in the whole one, and sooner. */
@@ -118,7 +119,7 @@ describe("command", () => {
   });
 
   test("fails for a stage that does not exist and names those that do", async () => {
-    const failed = run(process.execPath, ["--import", "tsx", app, "-c", "stage=staging"], { env: environment });
+    const failed = run(machineNode, ["--import", "tsx", app, "-c", "stage=staging"], { env: environment });
     await expect(failed).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringContaining('There is no stage "staging"; the stages are sandbox and production.'),

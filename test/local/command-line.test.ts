@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readArguments, UsageError, wholeNumber } from "../../shared/runtime/command-line.ts";
 import { type Ran, startCommandProcess } from "../support/command-process.ts";
+import { machineNode } from "../support/machine-node.ts";
 import { temporaryFolder } from "./fixture.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -23,7 +24,7 @@ function fileOf(script: string): string {
 
 /** Runs Node with the loader of the npm scripts, in a folder without a service. */
 async function runNode(words: readonly string[]): Promise<Ran> {
-  const child = spawn(process.execPath, ["--import", tsx, ...words], {
+  const child = spawn(machineNode, ["--import", tsx, ...words], {
     cwd: folder.path,
     env,
     stdio: ["ignore", "pipe", "pipe"],

@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { functionNode } from "../../infra/local/functions/function-node.mjs";
 import {
   FunctionCrash,
   type FunctionDefinition,
   Functions,
   FunctionTimeout,
-  functionNode,
 } from "../../infra/local/functions/functions.ts";
 import { Guard } from "../../infra/local/guard.ts";
 import { eventually } from "../support/wait.ts";

@@ -6,6 +6,7 @@ import { Webhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Receiver, type ReceiverOptions, startReceiver } from "../../infra/tools/receiver.ts";
+import { machineNode } from "../support/machine-node.ts";
 import { eventually } from "../support/wait.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
@@ -123,7 +124,7 @@ describe("npm run receiver", () => {
   const tsx = join(file, "..", "..", "..", "node_modules", "tsx", "dist", "loader.mjs");
 
   function run(...args: string[]): { child: ChildProcess; text: () => string } {
-    const child = spawn(process.execPath, ["--import", tsx, file, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(machineNode, ["--import", tsx, file, ...args], { stdio: ["ignore", "pipe", "pipe"] });
     children.push(child);
     let text = "";
     for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (text += String(chunk)));

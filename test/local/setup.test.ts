@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { machineNode } from "../support/machine-node.ts";
 import { temporaryFolder } from "./fixture.ts";
 
 const script = new URL("../../infra/local/setup.mjs", import.meta.url).pathname;
@@ -27,7 +28,7 @@ function setUp(wanted: Packages, installed: Packages | undefined) {
     writeFileSync(join(folder.path, "node_modules", ".package-lock.json"), JSON.stringify({ packages: installed }));
   }
   const env = { npm_execpath: join(folder.path, "npm.cjs") };
-  const { stdout, status } = spawnSync(process.execPath, [join(folder.path, "infra", "local", "setup.mjs")], { env });
+  const { stdout, status } = spawnSync(machineNode, [join(folder.path, "infra", "local", "setup.mjs")], { env });
   return { text: stdout.toString(), status };
 }
 

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { PoolAddresses } from "../../infra/local/pool/index.ts";
 import { sourceDigest } from "../../infra/local/synthesis.ts";
 import { invokeFunction } from "../../infra/tools/operator.ts";
+import { machineNode } from "../support/machine-node.ts";
 import { apiClient, getToken } from "../support/stack/api-client.ts";
 import { exchangeIdToken, poolClient } from "../support/stack/pool-client.ts";
 import { Browser, signIn, signInFirst } from "../support/stack/sign-in.ts";
@@ -51,7 +52,7 @@ interface Run {
 
 function run(args: readonly string[], cwd = folder.path, env: Record<string, string> = {}): Run {
   const { PATH = "", HOME = "" } = process.env;
-  const child = spawn(process.execPath, args, { cwd, env: { PATH, HOME, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(machineNode, args, { cwd, env: { PATH, HOME, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   running.push(child);
   let text = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (text += chunk.toString()));

@@ -5,6 +5,7 @@ import { Database, type Table } from "../../infra/local/dynamodb/database.ts";
 import type { FunctionDefinition, Outcome } from "../../infra/local/functions/functions.ts";
 import { Guard } from "../../infra/local/guard.ts";
 import { eventPattern } from "../../infra/local/streams/event-pattern.ts";
+import { StreamPages } from "../../infra/local/streams/stream-pages.ts";
 import {
   type StreamChange,
   StreamReader,
@@ -75,21 +76,22 @@ class Setup {
     const properties = { ...given, ...this.properties };
     const resource = { path: "test/Mapping", type: "", physical_id: this.table.name, properties, attributes: {} };
     const mapping = streamMapping(resource, database.tables, () => target);
-    this.reader = new StreamReader(mapping, {
+    const host = {
       database: this.server,
       region,
       dataDir: folder.path,
       change: this.change,
-      invoke: async (_, event) => {
+      invoke: async (_: string, event: unknown) => {
         const { Records } = event as { Records: StreamRecord[] };
         const ids = Records.map((record) => idOf(record));
         this.batches.push(ids);
         return this.handler(ids, Records);
       },
-      report: async (_, __, message) => {
+      report: async (_: unknown, __: string, message: string) => {
         this.reports.push(JSON.parse(message));
       },
-    });
+    };
+    this.reader = new StreamReader(mapping, host, new StreamPages(this.server));
     await this.reader.start();
   }
 

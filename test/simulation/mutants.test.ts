@@ -1,17 +1,10 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { MutantOutcome } from "../mutants.ts";
 import { mutations, planted, sourceOf } from "../support/rules/mutations.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-
-interface Outcome {
-  /** The mutation, or `healthy`. */
-  readonly project: string;
-  readonly test: string;
-  readonly state: "passed" | "failed" | "skipped" | "pending";
-  readonly messages: readonly string[];
-}
 
 /**
  * Whether the tests run without the bugs too, under the same shorter waits. `npm test` runs them so by themselves, and
@@ -20,15 +13,11 @@ interface Outcome {
 const thorough = process.env["MUTANTS_HEALTHY"] === "1";
 
 /** Runs the tests of all mutations, each with its bug, as `npm test` would. */
-function run(): Promise<readonly Outcome[]> {
-  const child = spawn(
-    process.execPath,
-    ["node_modules/vitest/vitest.mjs", "run", "--config", "test/mutants.config.ts"],
-    {
-      cwd: root,
-      stdio: ["ignore", "pipe", "inherit"],
-    },
-  );
+function run(): Promise<readonly MutantOutcome[]> {
+  const child = spawn(process.execPath, ["--import", "tsx", "test/mutants.ts"], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   return new Promise((resolve, reject) => {
@@ -37,12 +26,12 @@ function run(): Promise<readonly Outcome[]> {
       const text = Buffer.concat(chunks).toString();
       const line = text.split("\n").find((each) => each.startsWith('{"outcomes"'));
       if (line === undefined) reject(new Error(text));
-      else resolve((JSON.parse(line) as { outcomes: readonly Outcome[] }).outcomes);
+      else resolve((JSON.parse(line) as { outcomes: readonly MutantOutcome[] }).outcomes);
     });
   });
 }
 
-let outcomes: readonly Outcome[];
+let outcomes: readonly MutantOutcome[];
 beforeAll(async () => {
   outcomes = await run();
 }, 240_000);

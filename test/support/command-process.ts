@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { machineNode } from "./machine-node.ts";
 
 const tsx = fileURLToPath(new URL("../../node_modules/tsx/dist/loader.mjs", import.meta.url));
 
@@ -51,7 +52,7 @@ const program = `
 export function startCommandProcess(cwd: string): CommandProcess {
   const { PATH = "", HOME = "" } = process.env;
   const words = ["--import", tsx, "--input-type=module", "--eval", program];
-  const child = spawn(process.execPath, words, { cwd, env: { PATH, HOME }, stdio: ["ignore", "pipe", "pipe", "ipc"] });
+  const child = spawn(machineNode, words, { cwd, env: { PATH, HOME }, stdio: ["ignore", "pipe", "pipe", "ipc"] });
   const past = { stdout: "", stderr: "" };
   child.stdout?.on("data", (chunk: Buffer) => (past.stdout += chunk.toString()));
   child.stderr?.on("data", (chunk: Buffer) => (past.stderr += chunk.toString()));

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { answered } from "../../infra/tools/answered.ts";
+import { machineNode } from "../support/machine-node.ts";
 
 const module = new URL("../../infra/tools/answered.ts", import.meta.url);
 
@@ -9,7 +10,7 @@ const module = new URL("../../infra/tools/answered.ts", import.meta.url);
 async function printed(program: string): Promise<string> {
   const text = `const { answered } = await import(${JSON.stringify(module.href)});\n${program}`;
   const words = ["--import", "tsx", "--input-type=module", "--eval", text];
-  return (await promisify(execFile)(process.execPath, words)).stdout;
+  return (await promisify(execFile)(machineNode, words)).stdout;
 }
 
 describe("work that must be answered", () => {

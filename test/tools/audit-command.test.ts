@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, expect, it } from "vitest";
 import { daysAfter } from "../../shared/calendar.ts";
 import { type ExportedDay, exportedDays, firstDay, objectsOf } from "../support/builders/audit-export.ts";
+import { machineNode } from "../support/machine-node.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "brokerage-audit-"));
@@ -31,7 +32,7 @@ function verify(
 ): Promise<{ readonly code: number; readonly found: string[]; readonly text: string }> {
   const command = ["--import", "tsx", "infra/tools/audit/run.ts", "verify", "--dir", folder, ...words];
   return new Promise((resolve) => {
-    execFile(process.execPath, command, { cwd: root }, (error, stdout, stderr) => {
+    execFile(machineNode, command, { cwd: root }, (error, stdout, stderr) => {
       const found = stdout.match(/^\w+ {2}(?:brk_\w+|no day in order[^\n]*)/gm) ?? [];
       resolve({ code: error === null ? 0 : Number(error.code), found, text: stdout + stderr });
     });

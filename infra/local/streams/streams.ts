@@ -5,6 +5,7 @@ import { StateFile } from "../state-file.ts";
 import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
 import { eventPattern, type Pattern } from "./event-pattern.ts";
+import type { StreamPage, StreamPages } from "./stream-pages.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -94,7 +95,6 @@ export function streamMapping(
   };
 }
 
-const pageSize = 1000;
 /** A reader that no write wakes looks by itself, for writers that did not come through the endpoint. */
 const idleMs = 250;
 const firstRetryMs = 50;
@@ -104,8 +104,9 @@ const maxRetryMs = 2_000;
 export class StreamReader {
   private readonly mapping: StreamMapping;
   private readonly host: StreamHost;
+  private readonly pages: StreamPages;
   private readonly checkpoint: StateFile<{ sequence: string | null }>;
-  private iterator: string | undefined;
+  private iterator = "";
   private shard = "";
   private arn = "";
   private stopped = false;
@@ -114,9 +115,10 @@ export class StreamReader {
   private endPause: () => void = () => undefined;
   private finished: Promise<void> = Promise.resolve();
 
-  constructor(mapping: StreamMapping, host: StreamHost) {
+  constructor(mapping: StreamMapping, host: StreamHost, pages: StreamPages) {
     this.mapping = mapping;
     this.host = host;
+    this.pages = pages;
     this.checkpoint = new StateFile(join(host.dataDir, "streams", `${mapping.id}.json`), { sequence: null });
   }
 
@@ -151,7 +153,7 @@ export class StreamReader {
     while (!this.stopped) {
       try {
         this.woken = false;
-        const records = await this.read();
+        const { records, isEnd } = await this.read();
         if (records.length > 0 && batch.length === 0) since = Date.now();
         for (const record of records) {
           last = record.dynamodb.SequenceNumber;
@@ -169,8 +171,8 @@ export class StreamReader {
         }
         if (batch.length === 0 && last !== undefined) this.keep(last);
         last = batch.length === 0 ? undefined : last;
-        if (records.length === 0)
-          await this.rest(batch.length > 0 ? this.mapping.window_ms + since - Date.now() : idleMs);
+        // A write since this page was asked for has woken the reader, so that it does not rest.
+        if (isEnd) await this.rest(batch.length > 0 ? this.mapping.window_ms + since - Date.now() : idleMs);
       } catch (error) {
         if (this.stopped) return;
         // What was not delivered is read again from the checkpoint.
@@ -213,16 +215,11 @@ export class StreamReader {
     this.iterator = String(iterator);
   }
 
-  private async read(): Promise<StreamRecord[]> {
-    const body = { ShardIterator: this.iterator, Limit: pageSize };
-    const page = await this.host.database.call("GetRecords", body, "DynamoDBStreams");
-    if (typeof page["NextShardIterator"] === "string") this.iterator = page["NextShardIterator"];
-    const records: Body[] = Array.isArray(page["Records"]) ? page["Records"] : [];
-    return records.map((record) => ({
-      ...(record as StreamRecord),
-      awsRegion: this.host.region,
-      eventSourceARN: this.mapping.table.stream_arn,
-    }));
+  private async read(): Promise<StreamPage> {
+    const page = await this.pages.read(this.iterator);
+    this.iterator = page.next;
+    const origin = { awsRegion: this.host.region, eventSourceARN: this.mapping.table.stream_arn };
+    return { ...page, records: page.records.map((record) => ({ ...record, ...origin })) };
   }
 
   /** Hands records over until each is done or given up. */

@@ -68,13 +68,14 @@ export function quantile(values: readonly number[], part: number): number {
 /** Commits a second, for how long, and the events of each. */
 interface CommitsWanted extends Pick<PublishingRun, "rate" | "seconds"> {
   readonly events?: number;
+  readonly audited?: boolean;
 }
 
 /**
  * Commits at random moments that come to a rate, without waiting for each other. Returns how many were begun, and how
  * many of them the database refused because a partition was spent.
  */
-export function commitAtRate(stage: Stage, { rate, seconds, events = 1 }: CommitsWanted) {
+export function commitAtRate(stage: Stage, { rate, seconds, events = 1, audited = true }: CommitsWanted) {
   const { simulation } = stage;
   const commits = { begun: 0, refused: 0 };
   const next = () => {
@@ -82,7 +83,7 @@ export function commitAtRate(stage: Stage, { rate, seconds, events = 1 }: Commit
     commits.begun += 1;
     const number = commits.begun;
     simulation.start(async () => {
-      const outcome = await stage.call("commit", { tenant, number, events });
+      const outcome = await stage.call("commit", { tenant, number, events, audited });
       if (outcome.ok) return;
       if (outcome.why !== "error" || !isUnavailable(outcome.error))
         throw new Error("A commit failed.", { cause: outcome });

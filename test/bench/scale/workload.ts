@@ -16,12 +16,15 @@ interface CommitRequest {
   readonly tenant: string;
   readonly number: number;
   readonly events?: number;
+  /** Whether the audit gets an entry of it, as of each commit that a caller asked for. */
+  readonly audited?: boolean;
 }
 
 /** Makes a client, as `POST /clients` commits it: one transaction with an outbox item, which has its event so often. */
-export async function commit({ tenant, number, events = 1 }: CommitRequest): Promise<void> {
+export async function commit({ tenant, number, events = 1, audited = true }: CommitRequest): Promise<void> {
   const origin = { action: "create_client", ip: "203.0.113.7", user_agent: "axios/1.7.2" };
-  const context = { ...systemContext(tenant, "scale"), request_id: newId("req"), origin };
+  const plain = { ...systemContext(tenant, "scale"), request_id: newId("req") };
+  const context = audited ? { ...plain, origin } : plain;
   const request = { email: `client-${number}@example.com`, first_name: "Ana", last_name: "Silva" };
   const decision = openClient(request, drawPersonKey(), context);
   const [first, ...more] = decision.ok ? decision.events : [];

@@ -12,9 +12,14 @@ const wholeMs = 180_000;
 /**
  * What one event causes after its commit: commits five times a second for a while in the model and counts what follows,
  * to the sweep that takes the last event out of the due index. What the stage does without any event in the same time
- * does not count, nor do the write units of the commits.
+ * does not count, nor do the write units of the commits. `audited` says whether the audit gets an entry of each commit.
  */
-export async function eventWork(program: Program, assemblyDir: string, endpoints: number): Promise<BackgroundWork> {
+export async function eventWork(
+  program: Program,
+  assemblyDir: string,
+  endpoints: number,
+  audited = true,
+): Promise<BackgroundWork> {
   const stage = new Stage({ program, assemblyDir, seed: 1, shards: 1 });
   const watch = new EventWatch(stage);
   const { simulation, database } = stage;
@@ -26,7 +31,7 @@ export async function eventWork(program: Program, assemblyDir: string, endpoints
   }
   const idle = await workOf(stage, () => simulation.run(wholeMs));
   const busy = await workOf(stage, () => {
-    commitAtRate(stage, run);
+    commitAtRate(stage, { ...run, audited });
     return simulation.run(wholeMs);
   });
   const events = watch.publishedMs.length;
@@ -35,18 +40,21 @@ export async function eventWork(program: Program, assemblyDir: string, endpoints
     throw new Error("The run ended before its events were delivered to all.");
   }
   const each = shareOf(busy, idle, events);
-  const units = await commitUnits({ program, assemblyDir });
+  const units = await commitUnits({ program, assemblyDir }, audited);
   return { ...each, write_units: Number((each.write_units - units).toFixed(6)) };
 }
 
 /** Write units of one commit of the model, before anything follows from it. */
-async function commitUnits(parts: { readonly program: Program; readonly assemblyDir: string }): Promise<number> {
+async function commitUnits(
+  parts: { readonly program: Program; readonly assemblyDir: string },
+  audited: boolean,
+): Promise<number> {
   const stage = new Stage({ ...parts, seed: 1, shards: 1 });
   const { counts } = stage.database;
   const before = counts.write_units;
   let units = 0;
   stage.simulation.start(async () => {
-    const outcome = await stage.call("commit", { tenant: scaleTenant, number: 1 });
+    const outcome = await stage.call("commit", { tenant: scaleTenant, number: 1, audited });
     if (!outcome.ok) throw new Error("The commit failed.", { cause: outcome });
     units = counts.write_units - before;
   });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { operatorEnvironment } from "../../../infra/local/cloud.ts";
 import type { ReconciliationBody } from "../../../shared/schema/internal-money/reconciliation.ts";
 import { balances } from "../../../shared/table/entities.ts";
+import { machineNode } from "../../support/machine-node.ts";
 import { fundedAccount } from "../../support/stack/api-client.ts";
 import { tableClient, tableNameOf } from "../../support/stack/cloud-tables.ts";
 import { type Stack, sharedStack } from "../../support/stack/stack.ts";
@@ -25,7 +26,7 @@ function reconcile(...words: string[]): Promise<{ readonly code: number; readonl
   const env = { PATH, HOME, ...operatorEnvironment(stack.cloud) };
   const command = ["--import", "tsx", "infra/tools/reconcile.ts", ...words];
   return new Promise((resolve) => {
-    execFile(process.execPath, command, { cwd: root, env }, (error, stdout, stderr) => {
+    execFile(machineNode, command, { cwd: root, env }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr });
     });
   });

@@ -9,6 +9,7 @@ import { startBridge } from "../../../infra/tools/bridge/bridge.ts";
 import { SimulatedVenue } from "../../../infra/tools/bridge/simulated-venue.ts";
 import { booksTable, tellPlatformStory } from "../../../infra/tools/demo/platform-story.ts";
 import { ServiceClient, sourceNamed } from "../../../infra/tools/service-client.ts";
+import { machineNode } from "../../support/machine-node.ts";
 import { someClient } from "../../support/stack/api-client.ts";
 import { type Stack, sharedStack } from "../../support/stack/stack.ts";
 import { eventually } from "../../support/wait.ts";
@@ -34,7 +35,7 @@ class RunningBridge {
     const words = ["--import", "tsx", "infra/tools/bridge/run.ts", "--simulate", "--source", source, "--data", data];
     const { client_id, client_secret } = stack.credentials;
     const env = { ...process.env, BROKERAGE_CLIENT_ID: client_id, BROKERAGE_CLIENT_SECRET: client_secret };
-    this.child = spawn(process.execPath, [...words, "--base-url", stack.baseUrl], { cwd: root, env });
+    this.child = spawn(machineNode, [...words, "--base-url", stack.baseUrl], { cwd: root, env });
     for (const output of [this.child.stdout, this.child.stderr]) {
       if (output) createInterface({ input: output }).on("line", (line) => this.lines.push(line));
     }

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { SmokeOptions } from "../../../infra/tools/smoke/check.ts";
 import { functionOf, gatewayResponse, resources, roleOf } from "../../../infra/tools/smoke/resources.ts";
 import { checks, type SmokeReport, smoke } from "../../../infra/tools/smoke/smoke.ts";
+import { machineNode } from "../../support/machine-node.ts";
 import type { Application } from "../../support/stack/application.ts";
 import { type FaultProxy, startFaultProxy } from "../../support/stack/fault-proxy.ts";
 import { type Fault, faults } from "../../support/stack/smoke-faults.ts";
@@ -137,7 +138,7 @@ describe("npm run smoke", () => {
   /** Runs the command; returns its exit code and what it printed. */
   function ends(words: readonly string[]): Promise<{ status: number; text: string }> {
     return new Promise((resolve) => {
-      execFile(process.execPath, [...command, ...words], { cwd: root, env }, (error, stdout, stderr) =>
+      execFile(machineNode, [...command, ...words], { cwd: root, env }, (error, stdout, stderr) =>
         resolve({ status: Number(error?.code ?? 0), text: stdout + stderr }),
       );
     });

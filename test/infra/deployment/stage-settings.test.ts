@@ -18,6 +18,7 @@ import { functionName, stageConfig } from "../../../infra/stages.ts";
 import { publishedUrls, tokenClaims } from "../../../shared/hosts.ts";
 import document from "../../../shared/openapi/openapi.json" with { type: "json" };
 import { stages } from "../../../shared/routes/route.ts";
+import { machineNode } from "../../support/machine-node.ts";
 import { keptStage, type NamedResource, type SynthesizedStage } from "../assembly.ts";
 
 const example = new URL("../../../infra/stages.example.json", import.meta.url);
@@ -112,7 +113,7 @@ describe("settings of stages", () => {
     const env = { ...process.env, [settingsVariable]: '{"sandbox":{"alarm_emails":[1]}}' };
     const outcome = await new Promise((resolve) => {
       const words = ["--import", "tsx", "infra/app.ts", "-c", "stage=sandbox"];
-      execFile(process.execPath, words, { cwd: root, env }, (error, stdout, stderr) =>
+      execFile(machineNode, words, { cwd: root, env }, (error, stdout, stderr) =>
         resolve({ code: error?.code, stdout, stderr }),
       );
     });

@@ -1,0 +1,88 @@
+/**
+ * Runs the test of each mutation on sources with its bug, as `npm test` would, and prints one line of JSON: what became
+ * of each test. One server transforms the sources for all of them; between two runs it forgets the files with the bugs.
+ * MUTANTS_HEALTHY=1 runs all these tests without a bug too.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createVitest } from "vitest/node";
+import { clientFiles, deployedClients } from "./support/deployed-clients.ts";
+import { fileOf, type Mutation, mutations, planted } from "./support/rules/mutations.ts";
+
+/** What became of a test that ran on the sources with a bug, or without one. */
+export interface MutantOutcome {
+  /** The mutation, or `healthy`. */
+  readonly project: string;
+  readonly test: string;
+  readonly state: "passed" | "failed" | "skipped" | "pending";
+  readonly messages: readonly string[];
+}
+
+const root = new URL("..", import.meta.url).pathname;
+const answersDir = mkdtempSync(join(tmpdir(), "brokerage-answers-"));
+/** The bug that the sources have now. */
+let current: Mutation | undefined;
+
+const vitest = await createVitest(
+  "test",
+  {
+    config: false,
+    root,
+    watch: false,
+    reporters: [{}],
+    server: { deps: { external: [clientFiles] } },
+    // What is answered here is no proof that a promised answer is seen in a test.
+    provide: { answersDir },
+    // A bug that makes something never come about is found by waiting for it: long enough for what is healthy.
+    env: { EVENTUALLY_MS: "8000" },
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+    maxWorkers: 1,
+    isolate: false,
+    include: [...new Set(mutations.map(({ test }) => test.file))],
+  },
+  {
+    plugins: [
+      await deployedClients(),
+      {
+        name: "mutation",
+        enforce: "pre",
+        transform: (code, id) => (current !== undefined && id === fileOf(current) ? planted(current, code) : undefined),
+      },
+    ],
+  },
+);
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+/** Runs one test on the sources with a bug, or without one. */
+async function outcomesOf(project: string, { test }: Mutation, bug?: Mutation): Promise<MutantOutcome[]> {
+  for (const mutation of [current, bug]) if (mutation !== undefined) vitest.invalidateFile(fileOf(mutation));
+  current = bug;
+  const testNamePattern = new RegExp(escaped(test.name));
+  const specification = vitest.getRootProject().createSpecification(join(root, test.file), { testNamePattern });
+  const { moduleId } = specification;
+  const { testModules } = await vitest.runTestSpecifications([specification]);
+  // The modules of earlier runs are among them.
+  const ran = testModules.filter((module) => module.moduleId === moduleId);
+  return ran.flatMap((module) =>
+    [...module.children.allTests()].map((each) => {
+      const { state, errors } = each.result();
+      const messages = (errors ?? []).map(({ message, stack }) => `${message}\n${stack}`);
+      return { project, test: each.fullName.replaceAll(" > ", " "), state, messages };
+    }),
+  );
+}
+
+const outcomes: MutantOutcome[] = [];
+for (const mutation of mutations) {
+  if (process.env["MUTANTS_HEALTHY"] === "1") outcomes.push(...(await outcomesOf("healthy", mutation)));
+  outcomes.push(...(await outcomesOf(mutation.name, mutation, mutation)));
+}
+await vitest.close();
+rmSync(answersDir, { recursive: true });
+process.exitCode = 0;
+process.stdout.write(`\n${JSON.stringify({ outcomes })}\n`);
