@@ -205,6 +205,9 @@ async function serve(side: Side, items: readonly { readonly seq: string }[]): Pr
     if (tries > 0) side.spent.sent_again += 1;
     const body = { first_seq: left[0]?.seq, items: left };
     const { event } = proxyEvent(side.caller, "POST", `${side.path}/batches`, { body });
+    // The authorizer of before names its application by another member.
+    const { application_id, client_id } = side.caller;
+    Object.assign(event.requestContext.authorizer ?? {}, { application_id, client_id });
     const answer = await side.handler(event, lambdaContext(600_000));
     if (answer.statusCode !== 200 || tries === limits.calls.attempts) {
       throw new Error(`${side.name}: ${answer.body.slice(0, 500)}`);
