@@ -25,13 +25,13 @@ process.env[variable] = answersDir;
 const fast = [
   "test/{architecture,language}.test.ts",
   "test/bench/{load-figures,comparison/figures}.test.ts",
-  "test/dashboard/**/*.test.ts",
+  "test/dashboard/!(live-events).test.ts",
   "test/domain/!(debt-programs).test.ts",
   "test/domain/!(command)/**/*.test.ts",
   "test/domain/command/!(two-books).test.ts",
   "test/local/queues/fifo-*.test.ts",
   "test/table/**/*.test.ts",
-  "test/tools/!(answered|audit-command|stream-client).test.ts",
+  "test/tools/!(answered|audit-command|audit-export|stream-client).test.ts",
   "test/http/!(compatibility|failures|fuzz|linters|webhooks).test.ts",
   "test/webhooks/!(webhook-sender*|receivers).test.ts",
 ];
