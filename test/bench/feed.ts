@@ -67,7 +67,7 @@ async function main(): Promise<number> {
   const counts = [wholeNumber("--accounts", values.accounts, 1), wholeNumber("--executions", values.executions, 100)];
   const program = feedProgram(20_261_121, counts[0] ?? 0, counts[1] ?? 0);
   const folder = await mkdtemp(join(tmpdir(), "bench-feed-"));
-  const api = await startApi(false);
+  const api = await startApi("watched");
   try {
     const sides: Side[] = [];
     for (const [name, from] of [

@@ -56,7 +56,7 @@ export interface Asked {
 
 /** Starts the services, fills the tables as a small brokerage would, and knows a request for every row. */
 export async function startWorkload(): Promise<Workload> {
-  const api = await startApi();
+  const api = await startApi("stream", "watched");
   const tokens = await startTokenService(api);
   const admin = newCaller();
   const application = await tokens.application({}, admin);

@@ -8,7 +8,7 @@ import { startApi } from "../support/emulator/api.ts";
 import { newCaller, type RequestParts } from "../support/emulator/request.ts";
 import { unitsOf } from "../support/emulator/watched-endpoint.ts";
 
-const api = await startApi();
+const api = await startApi("watched");
 afterAll(api.stop);
 
 const { tradingFloor } = await import("../support/builders/trading-floor.ts");

@@ -6,7 +6,7 @@ import { newCaller, type RequestParts } from "../support/emulator/request.ts";
 import { cancelled, failure, type Interference, type TableCall } from "../support/emulator/watched-endpoint.ts";
 import { findings } from "../support/oracles/oracle.ts";
 
-const api = await startApi();
+const api = await startApi("stream", "watched");
 afterAll(api.stop);
 afterEach(() => {
   api.watched.interfere = () => undefined;

@@ -7,7 +7,7 @@ import { startApi } from "../support/emulator/api.ts";
 import { waitingDeliveries } from "../support/emulator/deliveries.ts";
 import { scanTable } from "../support/emulator/raw-table.ts";
 
-const api = await startApi(false);
+const api = await startApi();
 afterAll(api.stop);
 afterEach(() => {
   process.env["STAGE"] = "sandbox";

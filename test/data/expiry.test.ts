@@ -7,7 +7,7 @@ import { failure } from "../support/emulator/watched-endpoint.ts";
 import { findings } from "../support/oracles/oracle.ts";
 
 // The sweep publishes whatever is left over, so these have a table of their own.
-const api = await startApi();
+const api = await startApi("stream", "watched");
 afterAll(api.stop);
 afterEach(() => {
   vi.useRealTimers();

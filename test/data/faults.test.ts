@@ -18,7 +18,7 @@ import { startTokenService } from "../support/stack/token-service.ts";
 
 // Here the budgets themselves are what is looked at.
 process.env["BUDGET_FACTOR"] = "1";
-const api = await startApi();
+const api = await startApi("stream", "watched");
 const service = await startTokenService(api);
 const { handler: authorize } = await import("../../functions/oauth/authorize.ts");
 afterAll(api.stop);

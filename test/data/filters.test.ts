@@ -5,7 +5,7 @@ import { startApi, type TestAnswer } from "../support/emulator/api.ts";
 import { readStream } from "../support/emulator/raw-table.ts";
 import { newCaller } from "../support/emulator/request.ts";
 
-const api = await startApi();
+const api = await startApi("stream");
 afterAll(api.stop);
 
 const caller = newCaller();

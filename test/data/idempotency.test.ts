@@ -7,7 +7,7 @@ import { scanTable } from "../support/emulator/raw-table.ts";
 import { newCaller, type TestCaller, withScopes } from "../support/emulator/request.ts";
 import { findings } from "../support/oracles/oracle.ts";
 
-const api = await startApi();
+const api = await startApi("stream");
 afterAll(async () => {
   const found = await findings(api.emulator);
   await api.stop();

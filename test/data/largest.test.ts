@@ -20,7 +20,7 @@ import { itemBytes, quotas, type SizeWatch, watchSizes } from "../support/emulat
 import { newCaller, type TestCaller } from "../support/emulator/request.ts";
 
 // What is announced is taken from its transactions: a stream would be looked through with every write.
-const api = await startApi(false);
+const api = await startApi("watched");
 afterAll(api.stop);
 afterEach(() => {
   api.watched.interfere = () => undefined;

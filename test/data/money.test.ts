@@ -5,7 +5,7 @@ import { startApi } from "../support/emulator/api.ts";
 import { newCaller } from "../support/emulator/request.ts";
 import { findings } from "../support/oracles/oracle.ts";
 
-const api = await startApi();
+const api = await startApi("stream");
 afterAll(api.stop);
 // Whatever the tests did, the books of all of them must balance at the end.
 afterAll(async () => expect(await findings(api.emulator)).toEqual([]));

@@ -20,7 +20,7 @@ import { startApi, type TestAnswer } from "../support/emulator/api.ts";
 import { answerBytes, quotas } from "../support/emulator/item-size.ts";
 import { newCaller } from "../support/emulator/request.ts";
 
-const api = await startApi();
+const api = await startApi("watched");
 afterAll(api.stop);
 const { readKeys } = await import("../../shared/table/store.ts");
 

@@ -7,7 +7,7 @@ import { newCaller } from "../support/emulator/request.ts";
 import { findings } from "../support/oracles/oracle.ts";
 import type { ApiClient } from "../support/stack/api-client.ts";
 
-const api = await startApi();
+const api = await startApi("stream");
 afterAll(api.stop);
 
 const { publishing } = await import("../support/emulator/publishing.ts");

@@ -8,7 +8,7 @@ import { scanTable } from "../support/emulator/raw-table.ts";
 import { asOperator, newCaller } from "../support/emulator/request.ts";
 import { closedDoor, failure } from "../support/emulator/watched-endpoint.ts";
 
-const api = await startApi();
+const api = await startApi("watched");
 afterAll(api.stop);
 const { countRequest } = await import("../../shared/table/counters.ts");
 

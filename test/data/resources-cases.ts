@@ -4,7 +4,7 @@ import { startApi, type TestAnswer } from "../support/emulator/api.ts";
 import { newCaller, type RequestParts } from "../support/emulator/request.ts";
 import { findings } from "../support/oracles/oracle.ts";
 
-export const api = await startApi();
+export const api = await startApi("stream");
 
 afterAll(async () => {
   const found = await findings(api.emulator);

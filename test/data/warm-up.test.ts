@@ -7,7 +7,7 @@ import { startApi } from "../support/emulator/api.ts";
 import { lambdaContext } from "../support/emulator/request.ts";
 import { closedDoor } from "../support/emulator/watched-endpoint.ts";
 
-const api = await startApi();
+const api = await startApi("watched");
 afterAll(api.stop);
 
 const guarded = routes.filter(({ file }) => !/^(?:documents|oauth)\//.test(file));

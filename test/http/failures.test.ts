@@ -33,7 +33,7 @@ function fullCounter(): Record<string, { N: string }> {
 }
 
 describe("the pipeline", async () => {
-  const api = await startApi();
+  const api = await startApi("watched");
   afterAll(api.stop);
   const caller = newCaller({ scopes: [...scopes] as Scope[] });
   const parts = (row: Route) => (row.body === undefined ? {} : { body: row.example });

@@ -11,7 +11,7 @@ import { scanTable } from "../support/emulator/raw-table.ts";
 import { newCaller, type TestCaller } from "../support/emulator/request.ts";
 import { findings } from "../support/oracles/oracle.ts";
 
-const api = await startApi();
+const api = await startApi("stream");
 afterAll(api.stop);
 afterEach(async () => {
   expect(await findings(api.emulator)).toEqual([]);

@@ -52,7 +52,7 @@ beforeAll(async () => {
   vi.resetModules();
   // No window: every message is handed over before the next tick, as if it had waited for it.
   process.env["TIME_SCALE"] = "1000000";
-  api = await startApi();
+  api = await startApi("stream", "watched");
 });
 afterAll(async () => {
   delete process.env["TIME_SCALE"];

@@ -10,7 +10,7 @@ import { lambdaContext, newCaller, type TestCaller } from "../support/emulator/r
 import { failure } from "../support/emulator/watched-endpoint.ts";
 import { findings } from "../support/oracles/oracle.ts";
 
-const api = await startApi();
+const api = await startApi("stream", "watched");
 afterAll(api.stop);
 
 const { handler: route } = await import("../../functions/events/route.ts");

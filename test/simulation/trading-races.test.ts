@@ -182,7 +182,7 @@ describe("opening, closing, evaluating, paying and disabling at once breaks noth
     "in $count programs of the seed $seed",
     async ({ seed, count }) => {
       vi.resetModules();
-      const api = await startApi();
+      const api = await startApi("stream", "watched");
       let state = seed;
       // A sequence of its own (Park and Miller), so that a seed gives the same faults again.
       const luck = () => {

@@ -6,7 +6,7 @@ import { startApi } from "../../support/emulator/api.ts";
 import { readStream } from "../../support/emulator/raw-table.ts";
 import { type OwnApplication, startTokenService } from "../../support/stack/token-service.ts";
 
-const api = await startApi();
+const api = await startApi("stream", "watched");
 const service = await startTokenService(api);
 afterAll(api.stop);
 afterEach(() => {

@@ -16,7 +16,7 @@ import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { hashedForm } from "../../support/oracles/audit-oracle.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 
-const api = await startApi();
+const api = await startApi("stream", "watched");
 afterAll(api.stop);
 
 const { publishing } = await import("../../support/emulator/publishing.ts");

@@ -13,7 +13,7 @@ import { auditsIn } from "../../support/oracles/audit-oracle.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 import { someClient } from "../../support/stack/api-client.ts";
 
-const api = await startApi();
+const api = await startApi("stream");
 afterAll(api.stop);
 
 const { readKeys } = await import("../../../shared/table/store.ts");

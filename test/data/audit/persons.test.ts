@@ -12,7 +12,7 @@ import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { startUserPool } from "../../support/emulator/user-pool.ts";
 import { auditsIn, hashedForm, judgeAudit } from "../../support/oracles/audit-oracle.ts";
 
-const api = await startApi();
+const api = await startApi("stream", "watched");
 const pool = await startUserPool();
 Object.assign(process.env, pool.environment);
 afterAll(async () => {

@@ -20,7 +20,7 @@ import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 
-const api = await startApi();
+const api = await startApi("stream", "watched");
 const bucket = await startBucketEndpoint();
 Object.assign(process.env, bucket.environment);
 afterAll(async () => {

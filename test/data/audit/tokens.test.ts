@@ -5,7 +5,7 @@ import { readStream, scanTable } from "../../support/emulator/raw-table.ts";
 import { auditsIn, judgeAudit } from "../../support/oracles/audit-oracle.ts";
 import { startTokenService } from "../../support/stack/token-service.ts";
 
-const api = await startApi();
+const api = await startApi("stream");
 const service = await startTokenService(api);
 afterAll(api.stop);
 

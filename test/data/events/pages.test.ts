@@ -8,7 +8,7 @@ import { eventCounter } from "../../../shared/table/sequences.ts";
 import { startApi, type TestAnswer } from "../../support/emulator/api.ts";
 import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 
-const api = await startApi(false);
+const api = await startApi("watched");
 afterAll(api.stop);
 
 const base = "https://api.test.example/v2";

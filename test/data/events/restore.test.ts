@@ -6,7 +6,7 @@ import { startApi } from "../../support/emulator/api.ts";
 import { readStream } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
 
-const api = await startApi();
+const api = await startApi("stream");
 afterAll(api.stop);
 afterEach(() => {
   vi.useRealTimers();

@@ -12,7 +12,7 @@ import { putNew, type TransactItem } from "../../../shared/table/write.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { unitsOf } from "../../support/emulator/watched-endpoint.ts";
 
-const api = await startApi(false);
+const api = await startApi("watched");
 afterAll(api.stop);
 
 // Events as the code before stored them: of a client, an account and two transactions.

@@ -23,7 +23,7 @@ const cursors = {
   "/events?limit=2&sort=-sequence": "WzEsIm4iLCIwMDAwMDAwMDAwMDAwMDA2IiwiOGNlNDM3YzAxY2JhIl0",
 };
 
-const api = await startApi();
+const api = await startApi("stream");
 afterAll(api.stop);
 const { publish, publishSent } = publishing(api);
 const { handler: sweepAll } = await import("../../../functions/events/sweep-events.ts");

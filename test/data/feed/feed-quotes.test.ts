@@ -7,7 +7,7 @@ import { startApi } from "../../support/emulator/api.ts";
 import { type RawItem, scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller } from "../../support/emulator/request.ts";
 
-const api = await startApi();
+const api = await startApi("watched");
 afterAll(api.stop);
 
 const caller = newCaller();

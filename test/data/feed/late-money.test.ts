@@ -7,7 +7,7 @@ import { startApi } from "../../support/emulator/api.ts";
 import { newCaller } from "../../support/emulator/request.ts";
 import { unitsOf } from "../../support/emulator/watched-endpoint.ts";
 
-const api = await startApi();
+const api = await startApi("watched");
 afterAll(api.stop);
 
 const { sinceDebit, sinceMoment } = await import("../../../shared/trading/since-debit.ts");

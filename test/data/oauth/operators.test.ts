@@ -5,7 +5,7 @@ import { startApi } from "../../support/emulator/api.ts";
 import { readStream, scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller, type TestCaller, withScopes } from "../../support/emulator/request.ts";
 
-const api = await startApi();
+const api = await startApi("stream");
 afterAll(async () => api.stop());
 
 const { publishing } = await import("../../support/emulator/publishing.ts");

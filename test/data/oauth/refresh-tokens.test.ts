@@ -7,7 +7,7 @@ import { newCaller } from "../../support/emulator/request.ts";
 import { closedDoor } from "../../support/emulator/watched-endpoint.ts";
 import { someAttempt, startTokenService } from "../../support/stack/token-service.ts";
 
-const api = await startApi();
+const api = await startApi("watched");
 const service = await startTokenService(api);
 afterAll(async () => api.stop());
 

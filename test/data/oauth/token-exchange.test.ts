@@ -8,7 +8,7 @@ import { startUserPool as startPoolUsers } from "../../support/emulator/user-poo
 import { someAttempt, startTokenService } from "../../support/stack/token-service.ts";
 import { type Claims, newPoolKey, type PoolKey, signedToken, startUserPool } from "../../support/stack/user-pool.ts";
 
-const [api, pool, otherPool] = [await startApi(), await startUserPool(), await startUserPool()];
+const [api, pool, otherPool] = [await startApi("watched"), await startUserPool(), await startUserPool()];
 const poolUsers = await startPoolUsers();
 const service = await startTokenService(api);
 Object.assign(process.env, poolUsers.environment);

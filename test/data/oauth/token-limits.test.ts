@@ -3,7 +3,7 @@ import { atOnce, statusCounts } from "../../support/builders/brokerage.ts";
 import { startApi, type TestAnswer } from "../../support/emulator/api.ts";
 import { startTokenService } from "../../support/stack/token-service.ts";
 
-const api = await startApi();
+const api = await startApi("watched");
 const service = await startTokenService(api);
 afterAll(async () => api.stop());
 

@@ -11,7 +11,7 @@ import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { judgeItems } from "../../support/oracles/oracle.ts";
 import { eventually } from "../../support/wait.ts";
 
-const api = await startApi();
+const api = await startApi("watched");
 afterAll(api.stop);
 const { tradingFloor } = await import("../../support/builders/trading-floor.ts");
 const { resetOverdue } = await import("../../../shared/sandbox/reset.ts");

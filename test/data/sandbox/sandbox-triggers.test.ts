@@ -5,7 +5,7 @@ import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 import { eventually } from "../../support/wait.ts";
 
-const api = await startApi();
+const api = await startApi("stream");
 afterAll(api.stop);
 
 const caller = newCaller({ scopes: ["sandbox"] });

@@ -6,7 +6,7 @@ import { readStream } from "../../support/emulator/raw-table.ts";
 import { newCaller } from "../../support/emulator/request.ts";
 import { startSocketEndpoint } from "../../support/emulator/socket-endpoint.ts";
 
-const api = await startApi();
+const api = await startApi("stream", "watched");
 const gateway = await startSocketEndpoint();
 // A post has the second that it has when deployed: what depends on it is tried here.
 Object.assign(process.env, gateway.environment, { BUDGET_FACTOR: "1" });

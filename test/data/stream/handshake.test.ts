@@ -10,7 +10,7 @@ import { asOperator, newCaller, type TestCaller, withScopes } from "../../suppor
 import { startStreamGateway } from "../../support/emulator/stream-gateway.ts";
 import { startTokenService } from "../../support/stack/token-service.ts";
 
-const api = await startApi();
+const api = await startApi("watched");
 const service = await startTokenService(api);
 const gateway = await startStreamGateway();
 afterAll(async () => {

@@ -8,7 +8,7 @@ import { startApi } from "../../support/emulator/api.ts";
 import { newCaller, type TestCaller, withScopes } from "../../support/emulator/request.ts";
 import { newConnectionId, type StreamClient, startStreamGateway } from "../../support/emulator/stream-gateway.ts";
 
-const api = await startApi();
+const api = await startApi("watched");
 const gateway = await startStreamGateway();
 afterAll(async () => {
   await gateway.stop();

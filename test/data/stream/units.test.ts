@@ -4,7 +4,7 @@ import { newCaller } from "../../support/emulator/request.ts";
 import { startSocketEndpoint } from "../../support/emulator/socket-endpoint.ts";
 import { type TableCall, unitsOf } from "../../support/emulator/watched-endpoint.ts";
 
-const api = await startApi(false);
+const api = await startApi("watched");
 const gateway = await startSocketEndpoint();
 Object.assign(process.env, gateway.environment);
 const { streaming } = await import("../../support/emulator/streaming.ts");

@@ -7,7 +7,7 @@ import { startSocketEndpoint } from "../../support/emulator/socket-endpoint.ts";
 import { startStreamGateway } from "../../support/emulator/stream-gateway.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 
-const api = await startApi(false);
+const api = await startApi("watched");
 const gateway = await startStreamGateway();
 const sockets = await startSocketEndpoint();
 // Both kinds of functions post to the same connections.

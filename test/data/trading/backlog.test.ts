@@ -9,7 +9,7 @@ import { scanTable } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 import { eventually } from "../../support/wait.ts";
 
-const api = await startApi(false);
+const api = await startApi();
 afterAll(api.stop);
 afterEach(() => {
   delete process.env["TIME_SCALE"];

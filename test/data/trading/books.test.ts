@@ -14,7 +14,7 @@ import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 
-const api = await startApi();
+const api = await startApi("stream", "watched");
 afterAll(api.stop);
 const { handler } = await import("../../../functions/reports/reconcile.ts");
 const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");

@@ -22,7 +22,7 @@ const perAccount = 6;
 const shared = 11;
 
 // Without a stream: thousands of entries are written.
-const api = await startApi(false);
+const api = await startApi("watched");
 afterAll(api.stop);
 const { marketWatch } = await import("../../support/builders/market-watch.ts");
 const market = marketWatch(api);

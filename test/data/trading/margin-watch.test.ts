@@ -13,7 +13,7 @@ import { newCaller } from "../../support/emulator/request.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 
-const api = await startApi();
+const api = await startApi("stream", "watched");
 afterAll(async () => {
   const found = await findings(api.emulator);
   await api.stop();

@@ -7,7 +7,7 @@ import { putItem, putMarket, putQuote } from "../../support/builders/trading-dat
 import { startApi } from "../../support/emulator/api.ts";
 import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 
-const api = await startApi(false);
+const api = await startApi("watched");
 afterAll(api.stop);
 
 const { countRequest } = await import("../../../shared/table/counters.ts");

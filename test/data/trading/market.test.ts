@@ -10,7 +10,7 @@ import { startApi } from "../../support/emulator/api.ts";
 import { newCaller } from "../../support/emulator/request.ts";
 import { unitsOf } from "../../support/emulator/watched-endpoint.ts";
 
-const api = await startApi(false);
+const api = await startApi("watched");
 afterAll(api.stop);
 
 const { readMarket, readMarketOf, readMarketToJudge } = await import("../../../shared/trading/market.ts");

@@ -11,7 +11,7 @@ import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 import { type CauseGround, stopOutCauses } from "../../support/oracles/stop-out-causes.ts";
 
-const api = await startApi();
+const api = await startApi("stream", "watched");
 afterAll(async () => {
   const found = await findings(api.emulator);
   await api.stop();

@@ -6,7 +6,7 @@ import { type RawItem, scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller } from "../../support/emulator/request.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 
-export const api = await startApi();
+export const api = await startApi("stream", "watched");
 
 afterAll(async () => {
   const found = await findings(api.emulator);

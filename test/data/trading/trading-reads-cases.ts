@@ -7,7 +7,7 @@ import { putItem, putMarket } from "../../support/builders/trading-data.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 
-export const api = await startApi(false);
+export const api = await startApi("watched");
 
 afterAll(api.stop);
 

@@ -5,7 +5,7 @@ import { startApi } from "../../support/emulator/api.ts";
 import { asOperator, newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 
-const api = await startApi();
+const api = await startApi("watched");
 afterAll(api.stop);
 afterEach(() => {
   api.watched.interfere = () => undefined;

@@ -9,7 +9,7 @@ import { putRaw } from "../../support/emulator/deliveries.ts";
 import { lambdaContext, type TestCaller } from "../../support/emulator/request.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 
-export const api = await startApi();
+export const api = await startApi("stream", "watched");
 
 afterAll(api.stop);
 

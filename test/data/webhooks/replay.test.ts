@@ -10,7 +10,7 @@ import { lambdaContext, newCaller, type TestCaller } from "../../support/emulato
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { eventually } from "../../support/wait.ts";
 
-const api = await startApi(false);
+const api = await startApi("watched");
 afterAll(api.stop);
 
 const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");

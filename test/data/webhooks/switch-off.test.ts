@@ -12,7 +12,7 @@ import { lambdaContext, newCaller, type TestCaller } from "../../support/emulato
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 
-const api = await startApi();
+const api = await startApi("stream", "watched");
 afterAll(api.stop);
 afterEach(async () => {
   api.watched.interfere = () => undefined;

@@ -10,7 +10,7 @@ import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { auditsIn } from "../../support/oracles/audit-oracle.ts";
 import { findings } from "../../support/oracles/oracle.ts";
 
-const api = await startApi();
+const api = await startApi("stream", "watched");
 afterAll(api.stop);
 
 const { publishing } = await import("../../support/emulator/publishing.ts");

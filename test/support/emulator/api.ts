@@ -24,7 +24,7 @@ export interface TestAnswer {
 /** The real handlers in front of a real emulator, called as API Gateway calls them. */
 export interface TestApi {
   readonly emulator: Emulator;
-  /** The way that the handlers' calls take to the emulator. */
+  /** The way that the handlers' calls take to the emulator. Throws when the API was started without it. */
   readonly watched: WatchedEndpoint;
   readonly secretsManager: SecretsManager;
   /** Where messages of deliveries go. */
@@ -41,14 +41,16 @@ export interface TestApi {
 /**
  * Starts an emulator, sets the environment of the functions, and only then loads a handler when it is first called: the
  * clients of the AWS SDK read the environment when they are made.
+ * @param parts what the tests of the file use: the `stream` of the main table, which makes each write dearer, and the
+ *   `watched` way to the tables, a server that each call passes through
  */
-export async function startApi(withStream = true): Promise<TestApi> {
-  const emulator = await startEmulator(withStream);
-  const watched = await watchEndpoint(emulator.endpoint);
+export async function startApi(...parts: readonly ("stream" | "watched")[]): Promise<TestApi> {
+  const emulator = await startEmulator(parts.includes("stream"));
+  const watched = parts.includes("watched") ? await watchEndpoint(emulator.endpoint) : undefined;
   const secretsManager = await startSecretsManager();
   const queues = await startQueueEndpoint();
   Object.assign(process.env, functionEnvironment(emulator), secretsManager.environment, queues.environment, {
-    AWS_ENDPOINT_URL_DYNAMODB: watched.endpoint,
+    AWS_ENDPOINT_URL_DYNAMODB: watched?.endpoint ?? emulator.endpoint,
   });
   const handlers = new Map<string, Promise<Handler>>();
   const handlerOf = (file: string) => {
@@ -64,7 +66,10 @@ export async function startApi(withStream = true): Promise<TestApi> {
   };
   return {
     emulator,
-    watched,
+    get watched() {
+      if (watched === undefined) throw new Error("This API was started without the watched way to its tables.");
+      return watched;
+    },
     secretsManager,
     queues,
     call: async (caller, method, address, parts) => {
@@ -80,7 +85,7 @@ export async function startApi(withStream = true): Promise<TestApi> {
       return answerOf(result);
     },
     stop: async () => {
-      await watched.stop();
+      await watched?.stop();
       await secretsManager.stop();
       await queues.stop();
       await emulator.stop();

@@ -7,7 +7,7 @@ import { startApi, type TestApi } from "./api.ts";
  * oracle checks every item in the table; after the last one the emulator stops.
  */
 export async function startJudgedApi(): Promise<TestApi> {
-  const api = await startApi();
+  const api = await startApi("stream", "watched");
   afterAll(api.stop);
   afterEach(async () => {
     vi.useRealTimers();
