@@ -41,8 +41,8 @@ export interface TestApi {
 /**
  * Starts an emulator, sets the environment of the functions, and only then loads a handler when it is first called: the
  * clients of the AWS SDK read the environment when they are made.
- * @param parts what the tests of the file use: the `stream` of the main table, which makes each write dearer, and the
- *   `watched` way to the tables, a server that each call passes through
+ * @param parts what the tests of the file use: the `stream` of the main table, which makes each write cost more, and
+ *   the `watched` way to the tables, a server that each call passes through
  */
 export async function startApi(...parts: readonly ("stream" | "watched")[]): Promise<TestApi> {
   const emulator = await startEmulator(parts.includes("stream"));
