@@ -672,6 +672,8 @@ export const limits = {
     /** Accounts whose positions an environment remembers from its last batches, and positions of each of them. */
     remembered_accounts: 1000,
     remembered_positions: 50,
+    /** Names whose accounts, trades and clients it remembers likewise. */
+    remembered_names: 10_000,
     /** Times that the items of a batch are decided from reads in common; what is left then is decided one by one. */
     passes: 3,
     /** Bytes of a transaction of several accounts, as JSON; one of DynamoDB has 4 MB. */

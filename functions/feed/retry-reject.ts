@@ -1,4 +1,4 @@
-import { applyAlone } from "../../shared/feed/batches.ts";
+import { applyAlone } from "../../shared/feed/batch/batches.ts";
 import { retriedAudit } from "../../shared/feed/items.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { ingest } from "../../shared/http/operations.ts";

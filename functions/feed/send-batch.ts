@@ -1,6 +1,6 @@
 import { planBatch, receiptBody } from "../../shared/domain/feed/batch.ts";
 import { isEnded, refuseEnded } from "../../shared/domain/feed/source.ts";
-import { advanceSource, applyBatch, beat } from "../../shared/feed/batches.ts";
+import { advanceSource, applyBatch, beat } from "../../shared/feed/batch/batches.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { refused } from "../../shared/http/problem.ts";

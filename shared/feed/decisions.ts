@@ -258,7 +258,7 @@ function decideAccountItem(
     refs,
     needs: async (state, { position, deal }) => {
       const undo = takenBackBy(deal);
-      since = await sinceDeal(undo, state.balance);
+      since = await sinceDeal(undo, state.balance, reads);
       const symbols = undo === undefined ? opened : [undo.symbol];
       return { symbols, source: run.source.name, trades: tradesNeeded(state, item, position?.owner_id, undo) };
     },

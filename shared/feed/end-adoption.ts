@@ -12,7 +12,7 @@ import { pagesOf } from "../table/partition.ts";
 import { loadItems } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 import { tradingRef } from "../trading/items.ts";
-import { applyAlone } from "./batches.ts";
+import { applyAlone } from "./batch/batches.ts";
 import { adoptedPositions, openLeft } from "./opening.ts";
 import { readFeedItem } from "./read-items.ts";
 

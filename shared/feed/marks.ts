@@ -8,6 +8,8 @@ import type { FeedSource } from "../domain/feed/source.ts";
 import type { DealUndo } from "../domain/feed/undo.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { limits } from "../limits.ts";
+import { Unavailable } from "../runtime/unavailable.ts";
+import type { Reads } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { ledgerSince } from "../trading/since-debit.ts";
 
@@ -128,9 +130,18 @@ export function takenBackBy(deal: Dedup | undefined): DealUndo | undefined {
   return deal?.undo === undefined ? undefined : (JSON.parse(deal.undo) as DealUndo);
 }
 
-/** The ledger since a deal that is taken back, where a loss was settled since then; undefined almost always. */
-export async function sinceDeal(undo: DealUndo | undefined, balance: Balance): Promise<readonly Ledger[] | undefined> {
-  return ledgerSince(undo && settledSince(undo, balance), balance);
+/**
+ * The ledger since a deal that is taken back, where a loss was settled since then; undefined almost always.
+ * @throws Unavailable where the ledger lacks what is decided but not yet committed
+ */
+export async function sinceDeal(
+  undo: DealUndo | undefined,
+  balance: Balance,
+  { uncommitted }: Pick<Reads, "uncommitted">,
+): Promise<readonly Ledger[] | undefined> {
+  const seq = undo && settledSince(undo, balance);
+  if (seq !== undefined && uncommitted) throw new Unavailable("The ledger is read when it is complete.");
+  return ledgerSince(seq, balance);
 }
 
 /** The decision that takes a deal back, with the note that nothing is left of it to take back. */

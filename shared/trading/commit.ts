@@ -80,11 +80,13 @@ export interface Reads {
   readonly positionsOf: (tenant: string, accountId: string) => Promise<readonly Position[]>;
   /** Times that an account is read before its items must be of one moment. */
   readonly tries: number;
+  /** Whether they see changes that are decided but not committed: what is queried of the table lacks them. */
+  readonly uncommitted: boolean;
 }
 
 /** Reads of the table itself, the first of them by the load of a command. */
 export function readsOf(load: Load): Reads {
-  return { load, items: readKeys, positionsOf, tries: limits.commit.decision_tries };
+  return { load, items: readKeys, positionsOf, tries: limits.commit.decision_tries, uncommitted: false };
 }
 
 /** As {@link decisionAbout}, with reads of the table and ready to be committed. */

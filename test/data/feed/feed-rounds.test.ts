@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { inCommitOrder } from "../../../shared/events/publish.ts";
 import { risks, waitingOutboxes } from "../../../shared/table/entities.ts";
 import { findAll } from "../../../shared/table/store.ts";
-import { closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
+import { type BridgeItem, closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
 import { cancelled, type TableCall } from "../../support/emulator/watched-endpoint.ts";
-import { api, broker, caller, newSource, trader } from "./feed-cases.ts";
+import { api, broker, call, caller, newSource, trader } from "./feed-cases.ts";
 
 const statuses = (results: readonly { readonly status: string }[]) => results.map(({ status }) => status);
 
@@ -18,6 +18,18 @@ function countOf(calls: readonly TableCall[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { operation } of calls) counts[operation] = (counts[operation] ?? 0) + 1;
   return counts;
+}
+
+const reversal = (platform_login: string, reversal_id: string, deal_id: string) => ({
+  type: "deal_reversal",
+  data: { reversal_id, platform_login, deal_id },
+});
+
+/** Sends each item as a batch of its own. */
+async function inTurn(source: Awaited<ReturnType<typeof newSource>>, items: readonly BridgeItem[]) {
+  const results = [];
+  for (const item of items) results.push(...(await source.send(item)));
+  return results;
 }
 
 /** Outbox items that wait. */
@@ -118,7 +130,60 @@ describe("a batch of several accounts", () => {
     await version("99");
     const results = await source.send(closing("D-3", "P-1"), closing("D-4", "P-2"));
     expect(statuses(results)).toEqual(["applied", "deferred"]);
+    const named = [opening(sound.login, "D-5", "P-5"), opening(broken.login, "D-6", "P-6")];
+    const numbered = [closing("D-4", "P-2"), ...named].map((item, at) => ({ seq: String(at + 4), ...item }));
+    const again = await source.raw({ first_seq: "4", items: numbered });
+    expect(statuses(again.body.results)).toEqual(["deferred", "applied", "deferred"]);
     await version("1");
+  });
+
+  it("takes a deal back that it applies, by the same reads", async () => {
+    const account = await trader();
+    const source = await newSource();
+    await source.send(opening(account.login, "D-1", "P-1", { commission: "0" }));
+    api.watched.takeCalls();
+    const results = await source.send(
+      opening(account.login, "D-2", "P-2"),
+      reversal(account.login, "R-2", "D-2"),
+      closing("D-3", "P-1", { profit: "10.00", commission: "0" }),
+      reversal(account.login, "R-3", "D-3"),
+      closing("D-4", "P-1", { profit: "7.00", commission: "0" }),
+    );
+    const calls = countOf(api.watched.takeCalls());
+    expect(statuses(results)).toEqual(["applied", "applied", "applied", "applied", "applied"]);
+    expect(calls["Query"]).toBeUndefined();
+    expect(calls["BatchGetItem"]).toBeLessThanOrEqual(6);
+    expect(await balanceOf(account)).toBe("10007.00");
+  });
+
+  it("takes a deal back whose loss was settled, in the batch of the deal as in a later one", async () => {
+    const ends = [];
+    for (const together of [true, false]) {
+      const account = await trader("10.00");
+      const source = await newSource({ authoritative: "service" });
+      const items = [
+        opening(account.login, "D-1", "P-1", { lots: "0.01", commission: "0" }),
+        closing("D-2", "P-1", { profit: "-25.00", commission: "0" }),
+        reversal(account.login, "R-2", "D-2"),
+      ];
+      const sent = together ? await source.send(...items) : await inTurn(source, items);
+      ends.push([statuses(sent), await balanceOf(account)]);
+    }
+    expect(ends[0]).toEqual(ends[1]);
+    expect(ends[0]).toEqual([["applied", "applied", "applied"], "10.00"]);
+  });
+
+  it("books what a login reports on the account that has it now, whatever it meant in an earlier batch", async () => {
+    const [former, later] = [await trader(), await trader()];
+    const source = await newSource();
+    await source.send(moneyMoved(former.login, "B-1", "deposit", "1.00"));
+    await source.send(moneyMoved(former.login, "B-2", "deposit", "1.00"));
+    await call("PATCH", `/accounts/${former.id}`, { platform_login: null });
+    const moved = await call("PATCH", `/accounts/${later.id}`, { platform_login: former.login });
+    expect(moved.status).toBe(200);
+    const [result] = await source.send(moneyMoved(former.login, "B-3", "deposit", "5.00"));
+    expect(result.status).toBe("applied");
+    expect([await balanceOf(former), await balanceOf(later)]).toEqual(["10002.00", "10005.00"]);
   });
 
   it("decides an account again that changes meanwhile, and the others only once", async () => {

@@ -1,12 +1,12 @@
-import type { Context, DomainEvent } from "../domain/decision.ts";
-import { mergedChange } from "../domain/feed/merged-change.ts";
-import type { TradingChange } from "../domain/trading/changes.ts";
-import { limits } from "../limits.ts";
-import { outboxOf } from "../table/audit/announcement.ts";
-import type { Key } from "../table/entities.ts";
-import { identityOf } from "../table/store.ts";
-import { keyIn, type TransactItem } from "../table/write.ts";
-import { writeTrading } from "../trading/items.ts";
+import type { Context, DomainEvent } from "../../domain/decision.ts";
+import { mergedChange } from "../../domain/feed/merged-change.ts";
+import type { TradingChange } from "../../domain/trading/changes.ts";
+import { limits } from "../../limits.ts";
+import { outboxOf } from "../../table/audit/announcement.ts";
+import type { Key } from "../../table/entities.ts";
+import { identityOf } from "../../table/store.ts";
+import { keyIn, type TransactItem } from "../../table/write.ts";
+import { writeTrading } from "../../trading/items.ts";
 
 /** A change with its form in the table. */
 export interface Written {

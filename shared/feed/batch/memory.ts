@@ -1,14 +1,15 @@
-import type { Balance } from "../domain/account.ts";
-import type { BalanceAdjustment } from "../domain/decision.ts";
-import { isAdjustment } from "../domain/posting.ts";
-import type { TradingChange } from "../domain/trading/changes.ts";
-import type { Position } from "../domain/trading/position.ts";
-import type { StoredRisk } from "../domain/trading/stored-risk.ts";
-import { limits } from "../limits.ts";
-import { type Key, risks } from "../table/entities.ts";
-import { identityOf, type Load, readKeys } from "../table/store.ts";
-import type { Reads } from "../trading/commit.ts";
-import { positionsOf } from "../trading/holdings.ts";
+import type { Balance } from "../../domain/account.ts";
+import type { BalanceAdjustment } from "../../domain/decision.ts";
+import { isAdjustment } from "../../domain/posting.ts";
+import type { TradingChange } from "../../domain/trading/changes.ts";
+import type { Position } from "../../domain/trading/position.ts";
+import type { StoredRisk } from "../../domain/trading/stored-risk.ts";
+import { limits } from "../../limits.ts";
+import { log } from "../../runtime/log.ts";
+import { accounts, balances, type Key, risks } from "../../table/entities.ts";
+import { identityOf, type Load, readKeys } from "../../table/store.ts";
+import type { Reads } from "../../trading/commit.ts";
+import { positionsOf } from "../../trading/holdings.ts";
 
 /** The positions of accounts as this environment left them, with the version of the risk that it left with them. */
 const leftPositions = new Map<string, { readonly risk: number; readonly positions: readonly Position[] }>();
@@ -28,6 +29,24 @@ export function knownPositions(
   return left !== undefined && left.risk === risk?.version ? left.positions : undefined;
 }
 
+/** What earlier batches read for names and accounts, by which the next one reads it without asking for it first. */
+const leads = new Map<string, readonly Key[]>();
+
+/**
+ * Keys that a name or an account led to in an earlier batch. They are a guess: what is read by them is used where the
+ * items that were read say the same.
+ */
+export function ledTo(tenant: string, name: string): readonly Key[] {
+  return leads.get(`${tenant}#${name}`) ?? [];
+}
+
+/** Remembers what a name or an account leads to, of those that came last. */
+export function leadsTo(tenant: string, name: string, keys: readonly Key[]): void {
+  leads.delete(`${tenant}#${name}`);
+  if (leads.size >= limits.feed.remembered_names) leads.delete(leads.keys().next().value ?? "");
+  leads.set(`${tenant}#${name}`, keys);
+}
+
 /** Remembers the positions of an account that was just committed, of the accounts that came last. */
 async function rememberPositions(tenant: string, accountId: string, memory: AccountMemory): Promise<void> {
   const name = `${tenant}#${accountId}`;
@@ -35,8 +54,14 @@ async function rememberPositions(tenant: string, accountId: string, memory: Acco
   const positions = await memory.positionsOf(tenant, accountId);
   leftPositions.delete(name);
   if (risk === undefined || positions.length > limits.feed.remembered_positions) return;
-  if (leftPositions.size >= limits.feed.remembered_accounts) leftPositions.delete([...leftPositions.keys()][0] ?? "");
+  if (leftPositions.size >= limits.feed.remembered_accounts)
+    leftPositions.delete(leftPositions.keys().next().value ?? "");
   leftPositions.set(name, { risk: risk.version, positions });
+}
+
+/** The account, its money and its risk. */
+export function holderKeys(tenant: string, id: string): readonly Key[] {
+  return [accounts.key(tenant, id), balances.key(tenant, id), risks.key(tenant, id)];
 }
 
 /**
@@ -57,6 +82,16 @@ export class BatchMemory {
       for (const [place, key] of missing.entries()) this.known.set(identityOf(key), found[place]);
     }
     return names.map((name) => this.known.get(name));
+  };
+
+  /**
+   * Reads items that are probably asked for next. Where that fails, for one item that cannot be read, each one is read
+   * when it is asked for: it holds up its own account, and no other.
+   */
+  readonly ahead = async (keys: readonly Key[]): Promise<void> => {
+    await this.items(keys).catch((error: unknown) =>
+      log.warn("What a batch depends on is read item by item.", { error: (error as Error).name }),
+    );
   };
 
   /** Takes the positions of an account as known. */
@@ -94,6 +129,10 @@ export class AccountMemory implements Reads {
     const others = read[Symbol.iterator]();
     return names.map((name) => (this.left.has(name) ? this.left.get(name) : others.next().value));
   };
+
+  get uncommitted(): boolean {
+    return this.left.size > 0;
+  }
 
   readonly load: Load = async (refs) => {
     const found = await this.items(Object.values(refs).map((each) => each.keyIn(this.tenant)));

@@ -1,13 +1,13 @@
-import type { TradingChange } from "../domain/trading/changes.ts";
-import { limits } from "../limits.ts";
-import { log } from "../runtime/log.ts";
-import { inParallel } from "../runtime/parallel.ts";
-import { isUnavailable } from "../runtime/unavailable.ts";
-import type { FeedResultBody } from "../schema/feed.ts";
-import { onlyThrottled, reasonsOf, sendTransaction } from "../table/transact.ts";
+import type { TradingChange } from "../../domain/trading/changes.ts";
+import { limits } from "../../limits.ts";
+import { log } from "../../runtime/log.ts";
+import { inParallel } from "../../runtime/parallel.ts";
+import { isUnavailable } from "../../runtime/unavailable.ts";
+import type { FeedResultBody } from "../../schema/feed.ts";
+import { onlyThrottled, reasonsOf, sendTransaction } from "../../table/transact.ts";
+import { decideItem, type FeedRun, type PlacedItem } from "../decisions.ts";
+import { resultOf } from "../items.ts";
 import { SharedCommit, writtenAs } from "./commits.ts";
-import { decideItem, type FeedRun, type PlacedItem } from "./decisions.ts";
-import { resultOf } from "./items.ts";
 import { AccountMemory, type BatchMemory } from "./memory.ts";
 
 /** The items of one account in their order, with what became of the first of them. */
@@ -85,8 +85,6 @@ async function decideLane(run: FeedRun, batch: BatchMemory, lane: Lane): Promise
   let hidden = false;
   for (const [place, { reading, account_id }] of leftOf(lane).entries()) {
     if (!reading.ok || (hidden && reading.item.type === "balance_operation")) break;
-    // It may read the ledger, which has what is decided here only when it is committed.
-    if (commits.length > 0 && reading.item.type === "deal_reversal") break;
     const context = run.newContext();
     // What fails here fails again where the item is decided alone, and is reported there.
     const decision = await decideItem(run, reading, account_id, memory, context).catch(() => undefined);

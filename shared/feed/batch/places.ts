@@ -1,21 +1,22 @@
-import type { Account, Balance } from "../domain/account.ts";
-import { refuse } from "../domain/decision.ts";
-import { tradesNeeded } from "../domain/feed/apply.ts";
-import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
-import { positionMarker } from "../domain/feed/deals.ts";
-import { orderMarker } from "../domain/feed/mirror-order.ts";
-import { sourceLoginMarker } from "../domain/open-account.ts";
-import type { Order } from "../domain/trading/order.ts";
-import type { Position } from "../domain/trading/position.ts";
-import type { StoredRisk } from "../domain/trading/stored-risk.ts";
-import type { Trade } from "../domain/trading/trade.ts";
-import { limits } from "../limits.ts";
-import { inParallel } from "../runtime/parallel.ts";
-import { accounts, balances, clients, type Key, orders, risks, trades, uniques } from "../table/entities.ts";
-import type { Ref } from "../table/store.ts";
-import { readMarketWith } from "../trading/market.ts";
-import { type FeedRun, type PlacedItem, refsOf } from "./decisions.ts";
-import { type BatchMemory, knownPositions } from "./memory.ts";
+import type { Account, Balance } from "../../domain/account.ts";
+import { refuse } from "../../domain/decision.ts";
+import { tradesNeeded } from "../../domain/feed/apply.ts";
+import type { ItemReading, ReadItem } from "../../domain/feed/batch.ts";
+import { positionMarker } from "../../domain/feed/deals.ts";
+import { orderMarker } from "../../domain/feed/mirror-order.ts";
+import { sourceLoginMarker } from "../../domain/open-account.ts";
+import type { Order } from "../../domain/trading/order.ts";
+import type { Position } from "../../domain/trading/position.ts";
+import type { StoredRisk } from "../../domain/trading/stored-risk.ts";
+import type { Trade } from "../../domain/trading/trade.ts";
+import { limits } from "../../limits.ts";
+import { inParallel } from "../../runtime/parallel.ts";
+import { accounts, balances, clients, type Key, orders, risks, trades, uniques } from "../../table/entities.ts";
+import { identityOf, type Ref } from "../../table/store.ts";
+import { readMarketWith } from "../../trading/market.ts";
+import { type FeedRun, type PlacedItem, refsOf } from "../decisions.ts";
+import { type BatchMemory, holderKeys, knownPositions, leadsTo, ledTo } from "./memory.ts";
+import type { Lane } from "./together.ts";
 
 /** The names by which an item tells its account. */
 interface Names {
@@ -80,6 +81,18 @@ interface Asked {
   readonly key: Key;
 }
 
+/** Remembers what positions lead to that items named which were applied. */
+export function rememberTrades({ tenant_id: tenant }: FeedRun, lanes: readonly Lane[]): void {
+  for (const { items, results } of lanes) {
+    for (const [place, { reading, account_id }] of items.entries()) {
+      const trade = results[place]?.trade_id;
+      const position = reading.ok ? namesOf(reading.item).position : undefined;
+      if (trade === undefined || position === undefined || account_id === undefined) continue;
+      leadsTo(tenant, `position ${position}`, [trades.key(tenant, trade), ...holderKeys(tenant, account_id)]);
+    }
+  }
+}
+
 /** How the items of a batch name their accounts. */
 function askedBy({ tenant_id: tenant, source }: FeedRun, readings: readonly ItemReading[]): readonly Asked[] {
   const asked = new Map<string, Key>();
@@ -108,7 +121,7 @@ async function knownAccounts(
   const { tenant_id: tenant } = run;
   const asked = askedBy(run, readings);
   const noted = readings.flatMap((reading) => (reading.ok ? keysOf(tenant, refsOf(run, reading)) : []));
-  await memory.items([...asked.map(({ key }) => key), ...noted]);
+  await memory.ahead([...asked.map(({ key }) => key), ...noted, ...guessed(tenant, readings)]);
   const owners = (await memory.items(asked.map(({ key }) => key))) as readonly Owner[];
   const found = new Map<string, string>();
   const later: Asked[] = [];
@@ -119,14 +132,27 @@ async function knownAccounts(
     if (login !== undefined) found.set(login, found.get(login) ?? owner);
     else later.push({ name, key: name.startsWith("order ") ? orders.key(tenant, owner) : trades.key(tenant, owner) });
   }
-  const others = [...holderKeys(tenant, found.values()), ...(await tradeKeys(run, memory, readings))];
-  await memory.items([...later.map(({ key }) => key), ...others]);
+  const holders = [...found.values()].flatMap((id) => holderKeys(tenant, id));
+  for (const [name, id] of found) leadsTo(tenant, name, holderKeys(tenant, id));
+  const others = [...holders, ...(await tradeKeys(run, memory, readings))];
+  await memory.ahead([...later.map(({ key }) => key), ...others]);
   const things = (await memory.items(later.map(({ key }) => key))) as (Trade | Order | undefined)[];
   for (const [place, { name }] of later.entries()) {
     const account = things[place]?.account_id;
     if (account !== undefined) found.set(name, account);
   }
   return found;
+}
+
+/** What names of these items led to before: their trades and accounts with the clients of these. */
+function guessed(tenant: string, readings: readonly ItemReading[]): Key[] {
+  const names = readings.flatMap((reading) => {
+    if (!reading.ok) return [];
+    const { login, position } = namesOf(reading.item);
+    return [`login ${login}`, `position ${position}`];
+  });
+  const direct = [...new Set(names)].flatMap((name) => ledTo(tenant, name));
+  return [...direct, ...direct.flatMap((key) => ledTo(tenant, identityOf(key)))];
 }
 
 type Owner = { readonly owner_id: string } | undefined;
@@ -144,10 +170,6 @@ async function tradeKeys(run: FeedRun, memory: BatchMemory, readings: readonly I
   return owners.flatMap((owner) => (owner === undefined ? [] : [trades.key(tenant, owner.owner_id)]));
 }
 
-function holderKeys(tenant: string, accountIds: Iterable<string>): Key[] {
-  return [...accountIds].flatMap((id) => [accounts.key(tenant, id), balances.key(tenant, id), risks.key(tenant, id)]);
-}
-
 /**
  * Reads what decisions about these items depend on, the items of all accounts in common: the accounts with their money
  * and their risk, the positions that are not known by these, then the clients, the symbols and the newest prices. What
@@ -158,7 +180,7 @@ export async function readAhead(run: FeedRun, memory: BatchMemory, items: readon
   const readings = items.map(({ reading }) => reading);
   const ids = [...new Set(items.flatMap(({ account_id }) => account_id ?? []))];
   const noted = readings.flatMap((reading) => (reading.ok ? keysOf(tenant, refsOf(run, reading)) : []));
-  await memory.items([...holderKeys(tenant, ids), ...noted]);
+  await memory.items([...ids.flatMap((id) => holderKeys(tenant, id)), ...noted]);
   const positions = new Map<string, readonly Position[]>();
   await inParallel(limits.page.queries_at_once, ids, async (id) => {
     const [balance, risk] = await memory.items([balances.key(tenant, id), risks.key(tenant, id)]);
@@ -179,6 +201,9 @@ export async function readAhead(run: FeedRun, memory: BatchMemory, items: readon
     const [account, open = []] = [byId.get(account_id), positions.get(account_id)];
     return account === undefined || !reading.ok ? [] : tradesMet({ account, positions: open }, reading.item);
   });
+  for (const { id, client_id } of byId.values()) {
+    leadsTo(tenant, identityOf(accounts.key(tenant, id)), [clients.key(tenant, client_id)]);
+  }
   const others = [
     ...[...byId.values()].map(({ client_id }) => clients.key(tenant, client_id)),
     ...met.map((id) => trades.key(tenant, id)),
