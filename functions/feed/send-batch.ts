@@ -1,12 +1,15 @@
 import { planBatch, receiptBody } from "../../shared/domain/feed/batch.ts";
 import { isEnded, refuseEnded } from "../../shared/domain/feed/source.ts";
 import { advanceSource, applyBatch, beat } from "../../shared/feed/batch/batches.ts";
+import { feedThreads } from "../../shared/feed/batch/shares.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { refused } from "../../shared/http/problem.ts";
 import { limits } from "../../shared/limits.ts";
 import { sendFeedBatch } from "../../shared/routes/feed.ts";
 import { tradingRef } from "../../shared/trading/items.ts";
+
+const threads = feedThreads(import.meta.url);
 
 /** `POST /feed/sources/{id}/batches` */
 export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, load, ...request }) => {
@@ -24,7 +27,7 @@ export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, 
     remainingMs: () => remainingMs() - limits.feed.reserve_ms,
   };
   return inFullTime(async () => {
-    const results = await applyBatch(run, plan.fresh.map(readFeedItem), beat(source));
+    const results = await applyBatch(run, plan.fresh.map(readFeedItem), { alive: beat(source), threads });
     return receiptBody(await advanceSource(source, results), plan.known, results);
   });
 });

@@ -132,24 +132,28 @@ function addressed({ method, path, query: names, body: hasBody }: HttpFacts, inp
   return { method, path: named, query, headers, body: jsonOf(rest) };
 }
 
-/** The JSON of a request. A call for each member takes as long as all the rest, so it is made only where needed. */
 function jsonOf(data: Data): string {
-  return isPlain(data) ? JSON.stringify(data) : JSON.stringify(data, serialized);
+  return JSON.stringify(sendable(data));
 }
 
-/** Whether there are neither bytes nor nulls in a value. */
-function isPlain(value: unknown): boolean {
-  if (typeof value !== "object") return true;
-  if (value === null || value instanceof Uint8Array) return false;
-  return Object.keys(value).every((name) => isPlain(value[name as keyof typeof value]));
-}
-
-/** Bytes travel as base64; what is null is not sent. */
-function serialized(this: Data, name: string, value: unknown): unknown {
-  // A Buffer has a toJSON of its own, which runs before this function, so the member itself is read.
-  const member = this[name];
-  if (member instanceof Uint8Array) return Buffer.from(member).toString("base64");
-  return value === null ? undefined : value;
+/**
+ * A value without bytes and nulls: bytes travel as base64, and what is null is not sent. Only what holds one of them is
+ * copied: a replacer of JSON.stringify, which is called for each member, takes longer than all the rest.
+ */
+function sendable(value: unknown): unknown {
+  if (typeof value !== "object") return value;
+  if (value === null) return undefined;
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  let copy: Data | undefined;
+  for (const name of Object.keys(value)) {
+    const member = value[name as keyof typeof value] as unknown;
+    if (typeof member !== "object") continue;
+    const sent = sendable(member);
+    if (sent === member) continue;
+    copy ??= (Array.isArray(value) ? [...value] : { ...value }) as Data;
+    copy[name] = sent;
+  }
+  return copy ?? value;
 }
 
 function textOf(body: Readable): Promise<string> {

@@ -67,7 +67,7 @@ export function readItem<T>(item: Record<string, unknown>): T {
   for (const name of Object.keys(item)) {
     if (keyNames.has(name)) continue;
     const value = item[name];
-    fields[name] = name.endsWith("_minor") && typeof value === "number" ? BigInt(value) : value;
+    fields[name] = typeof value === "number" && name.endsWith("_minor") ? BigInt(value) : value;
   }
   return fields as T;
 }

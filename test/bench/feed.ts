@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import type { APIGatewayProxyResult, Context } from "aws-lambda";
 import type { bundle } from "../../infra/bundle.ts";
+import { memoryOf } from "../../infra/function-memory.ts";
 import { limits } from "../../shared/limits.ts";
 import { helpAsked, readArguments, runCommand, wholeNumber } from "../../shared/runtime/command-line.ts";
 import { feedPrices, feedProgram, feedSymbols, modelOf, outcomesOf } from "../simulation/feed-program.ts";
@@ -28,7 +29,8 @@ npm run bench:feed -- [options]
   --help            this text
 
 Both serve the same batches in turn, each for a brokerage of its own in the same table, and both must end in the state
-of the model of the feed. The processor time is that of this process alone: the table is another one. In a batch of the
+of the model of the feed. The processor time is that of this process alone: the table is another one. Its busiest thread
+takes busiest_ms of it, the main one or all others together: no batch takes less. In a batch of the
 model each call is delayed, 5 ms a read or a single write and 25 ms a transaction, times --stretch: its duration over
 --stretch is what these calls alone take where the rest costs next to nothing. The first four batches load, compile and
 book the deposits, and are not counted.`;
@@ -47,7 +49,14 @@ interface Side {
   readonly accounts: readonly string[];
   readonly path: string;
   readonly handler: Handler;
-  readonly spent: { items: number; batches: number; sent_again: number; cpu_ms: number; wall_ms: number };
+  readonly spent: {
+    items: number;
+    batches: number;
+    sent_again: number;
+    cpu_ms: number;
+    main_ms: number;
+    wall_ms: number;
+  };
   readonly slow: { items: number; wall_ms: number };
   readonly units: { read: number; write: number };
   readonly calls: Map<string, number>;
@@ -116,6 +125,7 @@ async function handlerOf(from: string, outdir: string, endpoint: string): Promis
   const { bundle: build } = (await import(join(from, "infra/bundle.ts"))) as { readonly bundle: typeof bundle };
   await build({ entries: [{ name: file, file }], root: join(from, "functions"), outdir });
   process.env["AWS_ENDPOINT_URL_DYNAMODB"] = endpoint;
+  process.env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] = String(memoryOf("send_feed_batch"));
   return (await import(join(outdir, file, "index.mjs"))).handler;
 }
 
@@ -149,7 +159,7 @@ async function newSide(
   await post(`${path}/batches`, { first_seq: "1", items: symbols });
   return {
     ...{ name, caller, accounts, path, handler, calls: new Map() },
-    spent: { items: 0, batches: 0, sent_again: 0, cpu_ms: 0, wall_ms: 0 },
+    spent: { items: 0, batches: 0, sent_again: 0, cpu_ms: 0, main_ms: 0, wall_ms: 0 },
     slow: { items: 0, wall_ms: 0 },
     units: { read: 0, write: 0 },
   };
@@ -182,16 +192,18 @@ async function sendBatch(
     return undefined;
   };
   api.watched.takeCalls();
-  const [cpu, began] = [process.cpuUsage(), performance.now()];
+  const [cpu, main, began] = [process.cpuUsage(), process.threadCpuUsage(), performance.now()];
   await serve(side, items);
   const wall_ms = performance.now() - began;
   const { user, system } = process.cpuUsage(cpu);
+  const own = process.threadCpuUsage(main);
   api.watched.interfere = () => undefined;
   if (place < 4) return;
   note(side, api.watched.takeCalls());
   side.spent.items += items.length;
   side.spent.batches += 1;
   side.spent.cpu_ms += (user + system) / 1000;
+  side.spent.main_ms += (own.user + own.system) / 1000;
   side.spent.wall_ms += wall_ms;
   if (stretch === 0) return;
   side.slow.items += items.length;
@@ -226,9 +238,10 @@ function note({ calls, units }: Side, made: readonly TableCall[]): void {
 
 type Figures = Readonly<Record<string, number>>;
 
-/** Processor time and duration of an item in milliseconds. */
-function timeOf({ spent: { items, cpu_ms, wall_ms } }: Side): Figures {
-  return { cpu_ms: cpu_ms / items, wall_ms: wall_ms / items };
+/** Processor time, that of the busiest thread and duration of an item in milliseconds. */
+function timeOf({ spent: { items, cpu_ms, main_ms, wall_ms } }: Side): Figures {
+  const busiest_ms = Math.max(main_ms, cpu_ms - main_ms);
+  return { cpu_ms: cpu_ms / items, main_ms: main_ms / items, busiest_ms: busiest_ms / items, wall_ms: wall_ms / items };
 }
 
 /** Calls and capacity units of an item, calls of a batch by operation, and milliseconds of an item in the model. */
@@ -258,11 +271,12 @@ function textOf(figures: Figures): string {
 async function haveBooks(api: Api, sides: readonly Side[], program: ReturnType<typeof feedProgram>): Promise<boolean> {
   const { outcomes } = modelOf(program, "mt5:live-1");
   const items = await scanTable(api.emulator);
-  return sides.every(({ name, accounts }) => {
-    const same = isDeepStrictEqual(outcomesOf(items, accounts), outcomes);
-    console.log(`${name} ${same ? "ends in the state of the model" : "DIFFERS from the model"}.`);
-    return same;
-  });
+  const same = sides.map(({ accounts }) => isDeepStrictEqual(outcomesOf(items, accounts), outcomes));
+  for (const [at, { name }] of sides.entries()) {
+    console.log(`${name} ${same[at] ? "ends in the state of the model" : "DIFFERS from the model"}.`);
+  }
+  // The rules of an earlier commit may have been others.
+  return same.at(-1) === true;
 }
 
 await runCommand(async () => {

@@ -12,16 +12,10 @@ import { readAhead } from "./places.ts";
 import { hasTime, type Lane, leftOf, settleTogether } from "./together.ts";
 
 /**
- * Settles the items of every lane, lanes concurrently: first from reads in common, then what is left one by one. Each
- * item is settled or deferred; after the first deferred one of a lane all of it is.
+ * Settles the items of accounts, accounts concurrently: first from reads in common, then what is left one by one. Each
+ * item is settled or deferred; after the first deferred one of an account all of it is.
  */
-export async function settleLanes(run: FeedRun, memory: BatchMemory, lanes: readonly Lane[]): Promise<void> {
-  const hasAccount = ({ items: [first] }: Lane) => first?.account_id !== undefined;
-  const others = lanes.filter((lane) => !hasAccount(lane));
-  await Promise.all([settleAccounts(run, memory, lanes.filter(hasAccount)), settleOneByOne(run, others)]);
-}
-
-async function settleAccounts(run: FeedRun, memory: BatchMemory, lanes: readonly Lane[]): Promise<void> {
+export async function settleAccounts(run: FeedRun, memory: BatchMemory, lanes: readonly Lane[]): Promise<void> {
   let open = lanes;
   for (let pass = 0; pass < limits.feed.passes && open.length > 0 && hasTime(run); pass += 1) {
     const read = pass === 0 ? memory : new BatchMemory();
@@ -38,7 +32,14 @@ async function settleAccounts(run: FeedRun, memory: BatchMemory, lanes: readonly
   await settleOneByOne(run, lanes);
 }
 
-function settleOneByOne(run: FeedRun, lanes: readonly Lane[]): Promise<void> {
+/** Defers what is left of lanes that another thread may have committed. */
+export async function deferLanes(run: FeedRun, lanes: readonly Lane[], failure: unknown): Promise<void> {
+  for (const lane of lanes) lane.failure = failure;
+  await settleOneByOne(run, lanes);
+}
+
+/** Settles what is left of lanes one item after the other. */
+export function settleOneByOne(run: FeedRun, lanes: readonly Lane[]): Promise<void> {
   return inParallel(limits.feed.parallel, lanes, async (lane) => {
     while (leftOf(lane).length > 0) await settleNext(run, lane);
   });

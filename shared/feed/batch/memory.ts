@@ -6,6 +6,7 @@ import type { Position } from "../../domain/trading/position.ts";
 import type { StoredRisk } from "../../domain/trading/stored-risk.ts";
 import { limits } from "../../limits.ts";
 import { log } from "../../runtime/log.ts";
+import { isUnavailable } from "../../runtime/unavailable.ts";
 import { accounts, balances, type Key, risks } from "../../table/entities.ts";
 import { identityOf, type Load, readKeys } from "../../table/store.ts";
 import type { Reads } from "../../trading/commit.ts";
@@ -70,8 +71,18 @@ export function holderKeys(tenant: string, id: string): readonly Key[] {
  * is written on the condition that they are still so.
  */
 export class BatchMemory {
-  private readonly known = new Map<string, unknown>();
+  private readonly known: Map<string, unknown>;
   private readonly positions = new Map<string, Promise<readonly Position[]>>();
+
+  /** Starts with what another memory of the same batch has read. */
+  constructor(read: ReadonlyMap<string, unknown> = new Map()) {
+    this.known = new Map(read);
+  }
+
+  /** All items that were read so far, by the identity of their keys. */
+  get all(): ReadonlyMap<string, unknown> {
+    return this.known;
+  }
 
   /** Items by key, in the order of the keys; those that are not known yet in one read. */
   readonly items = async (keys: readonly Key[]): Promise<readonly unknown[]> => {
@@ -85,13 +96,15 @@ export class BatchMemory {
   };
 
   /**
-   * Reads items that are probably asked for next. Where that fails, for one item that cannot be read, each one is read
-   * when it is asked for: it holds up its own account, and no other.
+   * Reads items that are probably asked for next. Where one of them cannot be read, each is read when it is asked for:
+   * that one holds up its own account, and no other.
+   * @throws what says that the table does not answer now: reads of single items would only make it worse
    */
   readonly ahead = async (keys: readonly Key[]): Promise<void> => {
-    await this.items(keys).catch((error: unknown) =>
-      log.warn("What a batch depends on is read item by item.", { error: (error as Error).name }),
-    );
+    await this.items(keys).catch((error: unknown) => {
+      if (isUnavailable(error)) throw error;
+      log.warn("What a batch depends on is read item by item.", { error: (error as Error).name });
+    });
   };
 
   /** Takes the positions of an account as known. */

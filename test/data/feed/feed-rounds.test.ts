@@ -1,6 +1,7 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, it } from "vitest";
 import { inCommitOrder } from "../../../shared/events/publish.ts";
+import { limits } from "../../../shared/limits.ts";
 import { risks, waitingOutboxes } from "../../../shared/table/entities.ts";
 import { findAll } from "../../../shared/table/store.ts";
 import { type BridgeItem, closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
@@ -171,6 +172,36 @@ describe("a batch of several accounts", () => {
     }
     expect(ends[0]).toEqual(ends[1]);
     expect(ends[0]).toEqual([["applied", "applied", "applied"], "10.00"]);
+  });
+
+  it("answers that a deal is a duplicate where its second item names no account, as in two batches", async () => {
+    const account = await trader();
+    const source = await newSource();
+    api.watched.interfere = async ({ operation, input }) => {
+      const isDeal = operation === "TransactWriteItems" && JSON.stringify(input).includes(account.id);
+      if (isDeal) await new Promise((resolve) => setImmediate(resolve));
+      return undefined;
+    };
+    const results = await source.send(opening(account.login, "D-1", "P-1"), opening("99999999", "D-1", "P-1"));
+    expect(statuses(results)).toEqual(["applied", "duplicate"]);
+    expect(await source.rejects()).toEqual([]);
+  });
+
+  it("answers 503 by few calls where the table does not answer its reads", async () => {
+    const accounts = [];
+    for (let count = 0; count < 6; count += 1) accounts.push(await trader());
+    const source = await newSource();
+    await source.send(...accounts.map(({ login }, at) => opening(login, `D-${at}`, `P-${at}`)));
+    api.watched.takeCalls();
+    const __type = "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException";
+    api.watched.interfere = ({ operation, input }) => {
+      const refused = operation === "BatchGetItem" && JSON.stringify(input).includes("RISK");
+      return refused ? { status: 400, body: { __type, message: "Too many." } } : undefined;
+    };
+    const items = accounts.map(({ login }, at) => ({ seq: String(at + 7), ...opening(login, `E-${at}`, `Q-${at}`) }));
+    expect((await source.raw({ first_seq: "7", items })).status).toBe(503);
+    // The request is tried again as often as any other.
+    expect(countOf(api.watched.takeCalls())["BatchGetItem"]).toBeLessThanOrEqual(2 + limits.calls.attempts);
   });
 
   it("books what a login reports on the account that has it now, whatever it meant in an earlier batch", async () => {
