@@ -26,6 +26,7 @@ import { symbolsOf } from "../trading/market.ts";
 import {
   adoptedBefore,
   markOf,
+  nowNamed,
   orderRef,
   positionRef,
   type Records,
@@ -253,18 +254,26 @@ function decideAccountItem(
   const refs = accountItemRefs(run, reading, item);
   const opened = item.type === "execution" && item.data.action === "open" ? [item.data.symbol] : [];
   let since: ItemLinks["since"];
+  let named: ItemLinks["named"];
   return decisionAbout<Verdict, typeof refs>(reads, given, {
     account_id: id,
     refs,
     needs: async (state, { position, deal }) => {
       const undo = takenBackBy(deal);
       since = await sinceDeal(undo, state.balance, reads);
+      named = await nowNamed(run.source, undo, reads);
       const symbols = undo === undefined ? opened : [undo.symbol];
-      return { symbols, source: run.source.name, trades: tradesNeeded(state, item, position?.owner_id, undo) };
+      return { symbols, source: run.source.name, trades: tradesNeeded(state, item, position?.owner_id ?? named, undo) };
     },
     decide: (state, market, found, context) => {
       const { deal, position, order } = found;
-      const links = { trade_id: position?.owner_id, order_id: order?.owner_id ?? null, undo: takenBackBy(deal), since };
+      const links = {
+        trade_id: position?.owner_id,
+        order_id: order?.owner_id ?? null,
+        undo: takenBackBy(deal),
+        since,
+        named,
+      };
       const records = { ...found, baseline: state.account.baseline };
       const apply = (origin: Origin) => applyItem(state, market, item, links, origin, context);
       return withoutUndo(once(run, reading, records, context.now, apply), deal);

@@ -130,6 +130,17 @@ export function takenBackBy(deal: Dedup | undefined): DealUndo | undefined {
   return deal?.undo === undefined ? undefined : (JSON.parse(deal.undo) as DealUndo);
 }
 
+/** The trade that the name of a position stands for which a deal closed that is taken back. */
+export async function nowNamed(
+  source: Pick<FeedSource, "id">,
+  undo: DealUndo | undefined,
+  { load }: Pick<Reads, "load">,
+): Promise<string | undefined> {
+  const name = undo?.closed?.position?.source_position_id;
+  if (name == null) return undefined;
+  return (await load({ claim: positionRef(source, name) })).claim?.owner_id;
+}
+
 /**
  * The ledger since a deal that is taken back, where a loss was settled since then; undefined almost always.
  * @throws Unavailable where the ledger lacks what is decided but not yet committed

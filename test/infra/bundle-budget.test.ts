@@ -66,12 +66,12 @@ const others: Readonly<Record<string, number>> = {
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
   "feed/send-batch": 295,
-  "feed/retry-reject": 281,
+  "feed/retry-reject": 282,
   // What the end of a command books, with what follows for the margin of open positions.
   "feed/ack-command": 247,
   "feed/requeue-command": 182,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
-  "feed/resolve-drift": 307,
+  "feed/resolve-drift": 308,
   // It compares positions exactly, and reads them as they are under a change of leverage.
   "feed/send-snapshot": 161,
   // With the moves of a command, which are the decision.
@@ -80,7 +80,7 @@ const others: Readonly<Record<string, number>> = {
   "webhooks/test": 167,
   "sandbox/trigger-event": 168,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 309,
+  "events/sweep-events": 310,
 };
 
 const budgets = new Map<string, number>(

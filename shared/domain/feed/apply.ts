@@ -23,6 +23,8 @@ export interface ItemLinks {
   readonly order_id: string | null;
   /** What the deal is taken back by that a reversal names; undefined where there is none. */
   readonly undo?: DealUndo | undefined;
+  /** The trade that the name of a position now stands for which that deal closed. */
+  readonly named?: string | undefined;
   /** The ledger since that deal, where a loss was corrected since then. */
   readonly since?: readonly Ledger[] | undefined;
 }
@@ -75,7 +77,7 @@ export function tradesNeeded(
   tradeId: string | undefined,
   undo?: DealUndo,
 ) {
-  if (undo !== undefined) return tradesOf(undo);
+  if (undo !== undefined) return [...new Set([...tradesOf(undo), ...(tradeId === undefined ? [] : [tradeId])])];
   const nets = state.account.position_mode === "netting";
   const met =
     nets && item.type === "execution" && item.data.action === "open"

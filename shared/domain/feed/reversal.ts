@@ -40,7 +40,7 @@ function refuseLater() {
 export function reverseDeal(
   state: TradingState,
   market: Market,
-  { undo, since }: Pick<ItemLinks, "undo" | "since">,
+  { undo, since, named }: Pick<ItemLinks, "undo" | "since" | "named">,
   { source, at }: Origin,
   context: Context,
 ): TradingDecision<Trade | undefined> {
@@ -69,7 +69,7 @@ export function reverseDeal(
   const repaid = since === undefined ? booked : withoutCorrections(booked, since, context);
   const settled = settleBook(repaid, liquidatorOf(market, [...state.positions, { source: source.name }]), context);
   const decision = closeBook(state, settled, context, { result: first });
-  const claim = nameBack(state.trades, undo, source);
+  const claim = nameBack(state, undo, named, source);
   return decision.ok ? { ...decision, changes: [...decision.changes, ...claim] } : decision;
 }
 
@@ -214,14 +214,21 @@ function givenBack(book: Book, slice: Trade, root: Trade, { symbol, undo, contex
   };
 }
 
-/** The name of a position that a deal turned round goes back to the trade before. */
+/**
+ * The name of a position that is open again goes back to its trade: from the one that the deal turned it into, or from
+ * one that a later deal opened under this name and that is over.
+ */
 function nameBack(
-  trades: TradingState["trades"],
+  { account, positions, trades }: TradingState,
   { opened, closed }: DealUndo,
+  named: string | undefined,
   source: Origin["source"],
 ): TradingChange[] {
-  const [from, to] = [opened?.trade, closed?.of].map((id) => (id === undefined ? undefined : trades.get(id)));
+  const turned = opened?.before === undefined ? opened?.trade : undefined;
+  const [from, to] = [turned ?? named, closed?.of].map((id) => (id === undefined ? undefined : trades.get(id)));
   const name = to?.source_trade_id ?? null;
-  if (opened?.before !== undefined || from === undefined || to === undefined || name === null) return [];
-  return from.source_trade_id === name ? [claimPosition(source, name, to, from)] : [];
+  if (from === undefined || to === undefined || name === null || from.id === to.id) return [];
+  const isOver = turned !== undefined || positions.every(({ trade_id }) => trade_id !== from.id);
+  const isOwn = from.account_id === account.id && from.source_trade_id === name;
+  return isOver && isOwn ? [claimPosition(source, name, to, from)] : [];
 }

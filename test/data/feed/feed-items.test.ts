@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { feedRejects } from "../../../shared/table/entities.ts";
-import { closing, opening } from "../../support/builders/bridge.ts";
+import { closing, opening, reversal } from "../../support/builders/bridge.ts";
 import { broker, caller, newSource, trader } from "./feed-cases.ts";
 
 const { changeItem } = await import("../../../shared/table/items.ts");
@@ -32,9 +32,6 @@ describe("what a platform changes", () => {
 });
 
 describe("a deal that a platform takes back", () => {
-  const reversal = (login: string, reversal_id: string, deal_id: string) =>
-    update("deal_reversal", { reversal_id, platform_login: login, deal_id });
-
   it("is taken back once, in the batch of the deal and after it, and its position can be closed again", async () => {
     const [source, { id, login }] = [await newSource(), await trader()];
     const items = [
@@ -89,6 +86,41 @@ describe("a deal that a platform takes back", () => {
     );
     const [closed] = await source.send(closing("D-3", "N-1"));
     expect(closed).toMatchObject({ status: "applied", trade_id: first.trade_id });
+  });
+});
+
+describe("a closing that is taken back after a later deal opened a position of the same name", () => {
+  const inTurn = async (source: Awaited<ReturnType<typeof newSource>>, items: Parameters<typeof source.send>) => {
+    const results = [];
+    for (const item of items) results.push(...(await source.send(item)));
+    return results;
+  };
+  const netting = async () => (await trader("10000.00", { position_mode: "netting", margin_calculation: "net" })).login;
+  const story = (login: string) => [
+    opening(login, "E-1", "M-1", { commission: "0" }),
+    closing("E-2", "M-1", { profit: "1.00", commission: "0" }),
+    opening(login, "E-3", "M-1", { side: "sell", commission: "0" }),
+  ];
+
+  it.each(["in one batch", "one by one"])("has the name again once that deal is taken back, %s", async (way) => {
+    const [source, login] = [await newSource(), await netting()];
+    const items = [...story(login), reversal(login, "R-3", "E-3"), reversal(login, "R-2", "E-2")];
+    const results = way === "one by one" ? await inTurn(source, items) : await source.send(...items);
+    expect(said(results)).toEqual(["applied", "applied", "applied", "applied", "applied"]);
+    const [closed] = await source.send(closing("E-4", "M-1", { profit: "2.00", commission: "0" }));
+    expect(closed).toMatchObject({ status: "applied", trade_id: results[0].trade_id });
+  });
+
+  it("leaves the name to a position that is open", async () => {
+    const [source, login] = [await newSource(), await netting()];
+    const [, , later] = await source.send(...story(login));
+    expect(later.status).toBe("applied");
+    const [back] = await source.send(reversal(login, "R-2", "E-2"));
+    const [closed] = await source.send(closing("E-4", "M-1", { profit: "2.00", commission: "0" }));
+    expect([back.code, closed]).toEqual([
+      "deal_not_reversible",
+      expect.objectContaining({ status: "applied", trade_id: later.trade_id }),
+    ]);
   });
 });
 

@@ -4,7 +4,7 @@ import { inCommitOrder } from "../../../shared/events/publish.ts";
 import { limits } from "../../../shared/limits.ts";
 import { risks, waitingOutboxes } from "../../../shared/table/entities.ts";
 import { findAll } from "../../../shared/table/store.ts";
-import { type BridgeItem, closing, moneyMoved, opening } from "../../support/builders/bridge.ts";
+import { type BridgeItem, closing, moneyMoved, opening, reversal } from "../../support/builders/bridge.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
 import { cancelled, type TableCall } from "../../support/emulator/watched-endpoint.ts";
 import { api, broker, call, caller, newSource, trader } from "./feed-cases.ts";
@@ -20,11 +20,6 @@ function countOf(calls: readonly TableCall[]): Record<string, number> {
   for (const { operation } of calls) counts[operation] = (counts[operation] ?? 0) + 1;
   return counts;
 }
-
-const reversal = (platform_login: string, reversal_id: string, deal_id: string) => ({
-  type: "deal_reversal",
-  data: { reversal_id, platform_login, deal_id },
-});
 
 /** Sends each item as a batch of its own. */
 async function inTurn(source: Awaited<ReturnType<typeof newSource>>, items: readonly BridgeItem[]) {

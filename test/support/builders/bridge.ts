@@ -26,6 +26,12 @@ export const closing = (deal: string, position: string, more: object = {}) => ({
   data: { action: "close", deal_id: deal, position_id: position, price: "1.10350", ...more },
 });
 
+/** A deal that a platform takes back. */
+export const reversal = (platform_login: string, reversal_id: string, deal_id: string) => ({
+  type: "deal_reversal",
+  data: { reversal_id, platform_login, deal_id },
+});
+
 /** Money that a platform moved. */
 export const moneyMoved = (login: string, operation_id: string, kind: string, amount: string, more: object = {}) => ({
   type: "balance_operation",
