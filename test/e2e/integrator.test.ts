@@ -258,10 +258,16 @@ describe("every row on the running service", () => {
 
   it.each(called(tagged))("%s answers 304 to who has it already", async (_, row) => {
     const path = await pathOf(row);
-    const first = await application.api.call("GET", path);
-    const tag = first.headers.get("etag") ?? "";
-    const again = await application.api.call("GET", path, { headers: { "If-None-Match": tag } });
-    expect([first.status, again.status, again.text]).toEqual([200, 304, ""]);
+    const ask = async () => {
+      const first = await application.api.call("GET", path);
+      const tag = first.headers.get("etag") ?? "";
+      const again = await application.api.call("GET", path, { headers: { "If-None-Match": tag } });
+      return { first, again, changed: again.status === 200 && again.headers.get("etag") !== tag };
+    };
+    let asked = await ask();
+    // A delivery that fails meanwhile changes its endpoint, which is then asked for again.
+    for (let tries = 1; asked.changed && tries < 5; tries += 1) asked = await ask();
+    expect([asked.first.status, asked.again.status, asked.again.text]).toEqual([200, 304, ""]);
   });
 
   const conditional = here.filter((row) => isConditional(row) && canBeMade(row));
