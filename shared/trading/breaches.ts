@@ -1,6 +1,7 @@
 import type { Breach } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
+import { keepLast } from "../runtime/keep-last.ts";
 import { breaches } from "../table/entities.ts";
 import { isStill } from "../table/expression.ts";
 import { deleteItem, putItem } from "../table/items.ts";
@@ -18,9 +19,7 @@ export async function recordBreach(tenant: string, symbol: string): Promise<void
   if (now < (noted.get(name) ?? 0)) return;
   const wake_at = wakeAfter(now);
   await putItem(breaches, { tenant_id: tenant, symbol, wake_at, checks: 0 });
-  noted.delete(name);
-  if (noted.size >= limits.trading.max_symbols) noted.delete([...noted.keys()][0] ?? "");
-  noted.set(name, now + delayMs(limits.margin.noted_again_seconds));
+  keepLast(noted, name, now + delayMs(limits.margin.noted_again_seconds), limits.trading.max_symbols);
 }
 
 /** When accounts that are enqueued at a moment are checked again, after so many checks that changed nothing. */

@@ -4,6 +4,7 @@ import { looksByItself } from "../domain/stream/pace.ts";
 import { isSilent } from "../domain/trading/pricing/source.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
+import { keepLast } from "../runtime/keep-last.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { sendStreamWakes } from "../runtime/stream-queue.ts";
@@ -160,7 +161,5 @@ async function flagsOf(tenants: readonly string[]): Promise<StreamFlag[]> {
 }
 
 function rememberFlag(tenant: string, at: number, flag: StreamFlag | undefined): void {
-  flags.delete(tenant);
-  if (flags.size >= limits.trading.symbols_cached_tenants) flags.delete([...flags.keys()][0] ?? "");
-  flags.set(tenant, { at, flag });
+  keepLast(flags, tenant, { at, flag }, limits.trading.symbols_cached_tenants);
 }

@@ -5,6 +5,7 @@ import { internalSource, type SourcePulse } from "../domain/trading/pricing/sour
 import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
+import { keepLast } from "../runtime/keep-last.ts";
 import { type Key, pulses, quotes, symbols } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
 import { identityOf, readKeys } from "../table/store.ts";
@@ -54,9 +55,7 @@ async function readPairsOf(tenant: string): Promise<readonly Pair[]> {
   const made = read.then((items) => items.map((item) => readItem<Pair>(item)));
   reading.set(tenant, made);
   const pairs = await made.finally(() => reading.delete(tenant));
-  known.delete(tenant);
-  if (known.size >= limits.trading.symbols_cached_tenants) known.delete([...known.keys()][0] ?? "");
-  known.set(tenant, { at: nowMs(), pairs });
+  keepLast(known, tenant, { at: nowMs(), pairs }, limits.trading.symbols_cached_tenants);
   return pairs;
 }
 
@@ -96,10 +95,7 @@ function termsKnown(key: Key, now: number): unknown {
 }
 
 function rememberTerms(key: Key, known: { readonly at: number; readonly item: unknown }): void {
-  const name = identityOf(key);
-  terms.delete(name);
-  if (terms.size >= limits.trading.remembered_terms) terms.delete([...terms.keys()][0] ?? "");
-  terms.set(name, known);
+  keepLast(terms, identityOf(key), known, limits.trading.remembered_terms);
 }
 
 /** Reads items by key, in the order of the keys. */

@@ -5,6 +5,7 @@ import type { TradingChange } from "../../domain/trading/changes.ts";
 import type { Position } from "../../domain/trading/position.ts";
 import type { StoredRisk } from "../../domain/trading/stored-risk.ts";
 import { limits } from "../../limits.ts";
+import { keepLast } from "../../runtime/keep-last.ts";
 import { log } from "../../runtime/log.ts";
 import { isUnavailable } from "../../runtime/unavailable.ts";
 import { accounts, balances, type Key, risks } from "../../table/entities.ts";
@@ -43,9 +44,7 @@ export function ledTo(tenant: string, name: string): readonly Key[] {
 
 /** Remembers what a name or an account leads to, of those that came last. */
 export function leadsTo(tenant: string, name: string, keys: readonly Key[]): void {
-  leads.delete(`${tenant}#${name}`);
-  if (leads.size >= limits.feed.remembered_names) leads.delete(leads.keys().next().value ?? "");
-  leads.set(`${tenant}#${name}`, keys);
+  keepLast(leads, `${tenant}#${name}`, keys, limits.feed.remembered_names);
 }
 
 /** Remembers the positions of an account that was just committed, of the accounts that came last. */
@@ -55,9 +54,7 @@ async function rememberPositions(tenant: string, accountId: string, memory: Acco
   const positions = await memory.positionsOf(tenant, accountId);
   leftPositions.delete(name);
   if (risk === undefined || positions.length > limits.feed.remembered_positions) return;
-  if (leftPositions.size >= limits.feed.remembered_accounts)
-    leftPositions.delete(leftPositions.keys().next().value ?? "");
-  leftPositions.set(name, { risk: risk.version, positions });
+  keepLast(leftPositions, name, { risk: risk.version, positions }, limits.feed.remembered_accounts);
 }
 
 /** The account, its money and its risk. */
