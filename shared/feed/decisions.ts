@@ -20,7 +20,7 @@ import { Unavailable } from "../runtime/unavailable.ts";
 import { untilAdmitted } from "../runtime/verdict.ts";
 import type { RetryFeedReject } from "../schema/feed.ts";
 import { type Ref, ref } from "../table/store.ts";
-import { type Attempted, decisionAbout, type Reads, untilOpened } from "../trading/commit.ts";
+import { type Attempted, decisionAbout, untilOpened } from "../trading/commit.ts";
 import { loadCommands, tradingRef } from "../trading/items.ts";
 import { symbolsOf } from "../trading/market.ts";
 import {
@@ -38,6 +38,7 @@ import {
   withoutUndo,
 } from "./marks.ts";
 import { isCommandId, type Linked, linksOf, madeBy, nameOf, spokenOf } from "./operation-links.ts";
+import type { FeedReads } from "./unjoined-legs.ts";
 
 /** A source that items are applied of, in whose name and for how long. */
 export interface FeedRun extends Attempted {
@@ -81,7 +82,7 @@ export function decideItem(
   run: FeedRun,
   reading: GoodReading,
   accountId: string | undefined,
-  reads: Reads,
+  reads: FeedReads,
   given: Context,
 ): Promise<TradingDecision<Verdict>> {
   const { item } = reading;
@@ -99,7 +100,7 @@ export function decideItem(
 /** The account of an item, and how a decision about it reads. */
 interface Account {
   readonly id: string;
-  readonly reads: Reads;
+  readonly reads: FeedReads;
   readonly context: Context;
 }
 
@@ -225,7 +226,7 @@ function freed(decision: TradingDecision<Verdict>, ...aside: [Dedup | undefined,
 }
 
 /** The money that an operation changes as long as it is put aside; its login may belong to another account by now. */
-async function holderOf(mark: Dedup | undefined, own: Balance, { load }: Reads): Promise<Balance | undefined> {
+async function holderOf(mark: Dedup | undefined, own: Balance, { load }: FeedReads): Promise<Balance | undefined> {
   const id = mark?.aside_account_id;
   if (id === undefined || id === own.account_id) return own;
   return (await load({ holder: ref.balance(id) })).holder;
@@ -330,7 +331,7 @@ async function decideSymbol(
   run: FeedRun,
   reading: GoodReading,
   { data }: ItemOf<"symbol">,
-  reads: Reads,
+  reads: FeedReads,
   context: Context,
 ): Promise<TradingDecision<Verdict>> {
   const { mark, reject, symbol } = await reads.load({

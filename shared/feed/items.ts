@@ -2,9 +2,10 @@ import type { Context, Refusal } from "../domain/decision.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import type { FeedResultBody } from "../schema/feed.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
-import { commitDecision, prepared, readsOf } from "../trading/commit.ts";
+import { commitDecision, prepared } from "../trading/commit.ts";
 import { decideAside } from "./aside.ts";
 import { decideItem, type FeedRun, type PlacedItem, type Verdict } from "./decisions.ts";
+import { feedReadsOf } from "./unjoined-legs.ts";
 
 /** Applies one item, or puts it aside. One that too many others meet is deferred, with all of its account after it. */
 export async function settleItem(run: FeedRun, placed: PlacedItem): Promise<FeedResultBody> {
@@ -12,7 +13,7 @@ export async function settleItem(run: FeedRun, placed: PlacedItem): Promise<Feed
   const { seq } = reading.raw;
   if (!reading.ok) return putAside(run, placed, reading.refusal);
   const outcome = await commitDecision(run, async (load, context) =>
-    prepared(await decideItem(run, reading, account_id, readsOf(load), context), context),
+    prepared(await decideItem(run, reading, account_id, feedReadsOf(load), context), context),
   );
   if (outcome.kind === "contended")
     return deferred(seq, "service_unavailable", "Too many change this account at once.");
@@ -70,6 +71,6 @@ async function decideAgain(
   const { reading, account_id } = placed;
   if (!reading.ok || account_id === undefined) return decideAside(run, placed, refusal, load, context);
   const { balance } = await load({ balance: ref.balance(account_id) });
-  const again = await decideItem(run, reading, account_id, readsOf(load), context);
+  const again = await decideItem(run, reading, account_id, feedReadsOf(load), context);
   return again.ok ? prepared(again, context) : decideAside(run, placed, again.refusal, load, context, balance?.seq);
 }

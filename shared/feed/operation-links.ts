@@ -9,11 +9,11 @@ import type { FeedSource } from "../domain/feed/source.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { RetryFeedReject } from "../schema/feed.ts";
 import { type Ref, ref } from "../table/store.ts";
-import type { AccountState, Reads } from "../trading/commit.ts";
+import type { AccountState } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
 import { sinceDebit, sinceMoment } from "../trading/since-debit.ts";
 import { driftRef } from "./drift-refs.ts";
-import { candidatesOf } from "./unjoined-legs.ts";
+import type { FeedReads } from "./unjoined-legs.ts";
 
 /** What is known of the transactions that an operation could be the money of. */
 export type Linked = Omit<OperationLinks, "tenant" | "said">;
@@ -49,7 +49,7 @@ export async function linksOf(
   const drift = isCorrection(command) ? await driftOf(command, reads) : undefined;
   const open = known === undefined || claimant !== undefined || claiming !== undefined;
   const asked = named === undefined && !isCorrection(command) && open && amount.ok;
-  const candidates = asked ? await candidatesOf(tenant_id, account.id, amount.result) : [];
+  const candidates = asked ? await reads.candidatesOf(tenant_id, account.id, amount.result) : [];
   const since = named?.returning === undefined ? {} : await sinceDebit(named, balance);
   const adds = amount.ok && amount.result > 0n && !isTrading(data.kind) && source.authoritative === "service";
   const late = adds && at !== undefined ? await sinceMoment(balance, at) : undefined;
@@ -57,7 +57,7 @@ export async function linksOf(
 }
 
 /** The drift of a command that was given up: whether the books were found equal says what its operation is. */
-async function driftOf(command: CorrectionCommand, { load }: Reads): Promise<Drift | undefined> {
+async function driftOf(command: CorrectionCommand, { load }: FeedReads): Promise<Drift | undefined> {
   if (isOpen(command) || command.status === "done" || command.purpose !== "drift") return undefined;
   return (await load({ drift: driftRef.drift(command.drift_id) })).drift;
 }
@@ -87,7 +87,7 @@ export function isCommandId(id: string): boolean {
 interface Reading {
   readonly tenant_id: string;
   readonly source: FeedSource;
-  readonly reads: Reads;
+  readonly reads: FeedReads;
   /** When it happened on the platform, where the item says so. */
   readonly at: string | undefined;
 }
@@ -101,7 +101,7 @@ interface FoundLinks {
 
 /** Loads what is there to load: nothing is read where all of it is undefined. */
 async function loadSome(
-  { load }: Reads,
+  { load }: FeedReads,
   refs: {
     readonly named: Ref<Transaction> | undefined;
     readonly command: Ref<Command> | undefined;

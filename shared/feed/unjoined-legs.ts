@@ -2,7 +2,18 @@ import { type Command, isOpen } from "../domain/command/command.ts";
 import { limits } from "../limits.ts";
 import { commands, unjoinedLegs } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
-import { findAll } from "../table/store.ts";
+import { findAll, type Load } from "../table/store.ts";
+import { type Reads, readsOf } from "../trading/commit.ts";
+
+/** How decisions about items of a feed read: also what an operation could be the money of, see {@link candidatesOf}. */
+export interface FeedReads extends Reads {
+  readonly candidatesOf: typeof candidatesOf;
+}
+
+/** Reads of the table itself, see {@link readsOf}. */
+export function feedReadsOf(load: Load): FeedReads {
+  return { ...readsOf(load), candidatesOf };
+}
 
 /**
  * Transactions of an account with an unjoined leg of this amount, and commands that correct its balance by that, the

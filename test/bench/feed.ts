@@ -17,13 +17,17 @@ import { lambdaContext, newCaller, proxyEvent, type TestCaller } from "../suppor
 import { type TableCall, unitsOf } from "../support/emulator/watched-endpoint.ts";
 import { someClient } from "../support/stack/api-client.ts";
 
+/** Memory at which Lambda gives a whole processor, MB. */
+const wholeMb = limits.functions.computing_memory_mb;
+
 const help = `Measures what a feed costs, against the same function of an earlier commit, in one run.
 
 npm run bench:feed -- [options]
   --executions <n>  deals of the program (default 2000)
   --accounts <n>    accounts that they are spread over (default 200)
   --before <commit> the function to compare with (default d66c611, the last one that served a batch item by item)
-  --cpu             processor time and duration; without it calls, capacity units and the model
+  --cpu             processor time and duration; without it calls, capacity units and what the calls take
+  --batch           both, one after the other, and what a batch of 100 items takes by them
   --slow <n>        one batch of so many is one of the model (default 10)
   --stretch <n>     times that its calls are slower than stated (default 10)
   --help            this text
@@ -33,7 +37,9 @@ of the model of the feed. The processor time is that of this process alone: the 
 takes busiest_ms of it, the main one or all others together: no batch takes less. In a batch of the
 model each call is delayed, 5 ms a read or a single write and 25 ms a transaction, times --stretch: its duration over
 --stretch is what these calls alone take where the rest costs next to nothing. The first four batches load, compile and
-book the deposits, and are not counted.`;
+book the deposits, and are not counted. By both a batch takes what its calls take and its processor time: that of the
+busiest thread or, where it is more, that of all at the function's memory. The former function has ${wholeMb} MB, which
+is one processor.`;
 
 /** Milliseconds that a call of DynamoDB takes in the model. */
 const callMs = { transaction: 25, other: 5 };
@@ -69,40 +75,81 @@ async function main(): Promise<number> {
     accounts: { type: "string", default: "200" },
     before: { type: "string", default: "d66c611" },
     cpu: { type: "boolean", default: false },
+    batch: { type: "boolean", default: false },
     slow: { type: "string", default: "10" },
     stretch: { type: "string", default: "10" },
   });
   const [slow, stretch] = [wholeNumber("--slow", values.slow, 1), wholeNumber("--stretch", values.stretch, 1)];
   const counts = [wholeNumber("--accounts", values.accounts, 1), wholeNumber("--executions", values.executions, 100)];
   const program = feedProgram(20_261_121, counts[0] ?? 0, counts[1] ?? 0);
+  const measured: Measured[] = [];
+  for (const cpu of values.batch ? [false, true] : [values.cpu]) {
+    measured.push(await measure({ program, before: values.before, cpu, slow, stretch }));
+  }
+  if (values.batch) {
+    const batches = batchesOf(measured);
+    console.log(`a batch, ms: before ${textOf(batches[0] ?? {})}; now ${textOf(batches[1] ?? {})}`);
+    console.log(`before / now: ${textOf(ratiosOf(batches))}`);
+  }
+  return measured.every(({ isSame }) => isSame) ? 0 : 1;
+}
+
+/** What is measured: processor times, or calls, of which those of one batch in `slow` are slower than stated. */
+interface Measuring {
+  readonly program: ReturnType<typeof feedProgram>;
+  readonly before: string;
+  readonly cpu: boolean;
+  readonly slow: number;
+  readonly stretch: number;
+}
+
+/** Figures of the former function and of this one, and whether this one ends in the state of the model. */
+interface Measured {
+  readonly figures: readonly Figures[];
+  readonly isSame: boolean;
+}
+
+async function measure({ program, before, cpu, slow, stretch }: Measuring): Promise<Measured> {
   const folder = await mkdtemp(join(tmpdir(), "bench-feed-"));
   const api = await startApi("watched");
   try {
     const sides: Side[] = [];
     for (const [name, from] of [
-      [`before (${values.before})`, await formerCode(values.before, folder)],
+      [`before (${before})`, await formerCode(before, folder)],
       ["now", root],
     ] as const) {
-      const endpoint = values.cpu ? api.emulator.endpoint : api.watched.endpoint;
+      const endpoint = cpu ? api.emulator.endpoint : api.watched.endpoint;
       const handler = await handlerOf(from, join(folder, `built-${sides.length}`), endpoint);
       sides.push(await newSide(api, name, handler, program));
     }
     for (let place = 0; place * limits.feed.max_items < program.items.length; place += 1) {
       const inTurn = place % 2 === 0 ? sides : sides.toReversed();
-      const slower = !values.cpu && place % slow === slow - 1 ? stretch : 0;
+      const slower = !cpu && place % slow === slow - 1 ? stretch : 0;
       for (const side of inTurn) await sendBatch(api, side, program, place, slower);
     }
-    const figures = sides.map((side) => (values.cpu ? timeOf(side) : workOf(side, stretch)));
+    const figures = sides.map((side) => (cpu ? timeOf(side) : workOf(side, stretch)));
     for (const [at, { name, spent }] of sides.entries()) {
       const again = spent.sent_again === 0 ? "" : `, ${spent.sent_again} batches sent again`;
       console.log(`${name}: ${textOf(figures[at] ?? {})}${again}`);
     }
     console.log(`before / now: ${textOf(ratiosOf(figures))}`);
-    return (await haveBooks(api, sides, program)) ? 0 : 1;
+    return { figures, isSame: await haveBooks(api, sides, program) };
   } finally {
     await api.stop();
     await rm(folder, { recursive: true });
   }
+}
+
+/** What a batch takes of each side in milliseconds: its calls, and its processor time at the function's memory. */
+function batchesOf([calls, times]: readonly Measured[]): readonly Figures[] {
+  const memory = [wholeMb, memoryOf("send_feed_batch")];
+  return memory.map((memory_mb, side) => {
+    const of = (measured: Measured | undefined, name: string) =>
+      (measured?.figures[side]?.[name] ?? 0) * limits.feed.max_items;
+    const calls_ms = of(calls, "modelled_ms");
+    const processor_ms = Math.max(of(times, "busiest_ms"), (of(times, "cpu_ms") * wholeMb) / memory_mb);
+    return { calls_ms, processor_ms, batch_ms: calls_ms + processor_ms };
+  });
 }
 
 /** Unpacks a commit next to the installed packages. */

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { Refusal } from "../../shared/domain/decision.ts";
 import { applyItem } from "../../shared/domain/feed/apply.ts";
 import type { ReadItem } from "../../shared/domain/feed/batch.ts";
 import { mergedChange } from "../../shared/domain/feed/merged-change.ts";
+import type { Dedup } from "../../shared/domain/feed/records.ts";
 import { adjustBalance, equal } from "../../shared/domain/posting.ts";
 import type { TradingChange } from "../../shared/domain/trading/changes.ts";
 import type { StoredRisk } from "../../shared/domain/trading/stored-risk.ts";
@@ -38,12 +40,14 @@ function decisions(desk: TradingDesk, count: number): TradingChange[][] {
   });
 }
 
+type Made = Extract<TradingChange, { op: "create" }> & { readonly item: object };
+
 const isOf = (entity: string) => (change: TradingChange) => "entity" in change && change.entity === entity;
 
 function mergedOf(all: readonly TradingChange[]): TradingChange {
   return all.reduce((first, second) => {
     const both = mergedChange(first, second);
-    if (both === undefined) throw new Error("They need a transaction each.");
+    if (both === undefined || both === "none") throw new Error("They are not one change.");
     return both;
   });
 }
@@ -70,14 +74,51 @@ describe("deals of one account in one transaction", () => {
     expect(mergedOf(risks)).toMatchObject({ op: "update", before: { version: 1 }, after: { version: 2 } });
   });
 
-  it("need a transaction each where they change the same trade, position or note twice", () => {
+  it("write a trade and a position once, in the form and with the version that the last of them leaves", () => {
     const desk = new TradingDesk(someAccount({ leverage: 100, currency: "USD" }));
     const made = decisions(desk, 1).flat();
     for (const entity of ["trade", "position"] as const) {
-      const create = made.find(isOf(entity)) as TradingChange & { item: never };
-      const update = { op: "update", entity, before: create.item, after: create.item } as TradingChange;
-      expect(mergedChange(create, update)).toBeUndefined();
+      const create = made.find(isOf(entity)) as Made;
+      const [second, third] = [2, 3].map((version) => ({ ...create.item, version, lots: `0.0${version}` }));
+      const update = { op: "update", entity, before: create.item, after: second } as unknown as TradingChange;
+      const again = { op: "update", entity, before: second, after: third } as unknown as TradingChange;
+      expect(mergedOf([create, update, again])).toEqual({ op: "create", entity, item: third });
+      expect(mergedOf([update, again])).toEqual({ op: "update", entity, before: create.item, after: third });
+      const demanding = { ...again, require: [equal("status", "open")] } as TradingChange;
+      expect(mergedChange(update, demanding)).toBeUndefined();
     }
+  });
+
+  it("write no position that one of them opens and another closes, and delete one that was there as it was", () => {
+    const desk = new TradingDesk(someAccount({ leverage: 100, currency: "USD" }));
+    const create = decisions(desk, 1).flat().find(isOf("position")) as Made;
+    const after = { ...create.item, version: 2 };
+    const update = { op: "update", entity: "position", before: create.item, after } as unknown as TradingChange;
+    const removal = { op: "remove", entity: "position", before: after } as unknown as TradingChange;
+    expect(mergedChange(create, removal)).toBe("none");
+    expect(mergedChange(update, removal)).toEqual({ op: "remove", entity: "position", before: create.item });
+    expect(mergedChange(removal, create)).toBeUndefined();
+  });
+
+  it("note an item on the condition of what was noted before the first of them", () => {
+    const notes = ["rejected", "applied", "reversed"].map((status) => ({ status, seq: "1" }) as unknown as Dedup);
+    const mark = (before: Dedup | undefined, after = notes[2]) => ({ op: "mark", before, after }) as TradingChange;
+    expect(mergedOf([mark(undefined, notes[0]), mark(notes[0])])).toEqual(mark(undefined));
+    expect(mergedOf([mark(notes[0], notes[1]), mark(notes[1])])).toEqual(mark(notes[0]));
+  });
+
+  it("hand a name on from the owner that the table knows", () => {
+    const refusal = { code: "conflict", detail: "" } as unknown as Refusal;
+    const claim = (owner: string, instead_of?: string): TradingChange => ({
+      ...{ op: "claim", kind: "source_position", value: "P-1", owner, refusal },
+      ...(instead_of === undefined ? {} : { instead_of }),
+    });
+    const release: TradingChange = { op: "release", kind: "source_position", value: "P-1", owner: "trd_1" };
+    expect(mergedOf([claim("trd_1"), claim("trd_2", "trd_1")])).toEqual(claim("trd_2"));
+    expect(mergedOf([claim("trd_1", "trd_0"), claim("trd_2", "trd_1")])).toEqual(claim("trd_2", "trd_0"));
+    expect(mergedOf([release, claim("trd_2")])).toEqual(claim("trd_2", "trd_1"));
+    // Whether the name was free is asked of the table, so it is neither left out nor deleted unseen.
+    expect(mergedChange(claim("trd_1"), release)).toBeUndefined();
   });
 });
 

@@ -3,8 +3,8 @@ import type { Balance } from "../account.ts";
 import { amendAccount } from "../amend-account.ts";
 import type { Client } from "../client.ts";
 import { withClaim } from "../command/money.ts";
-import { type Context, type DomainEvent, refuse, refuseField } from "../decision.ts";
-import { mergedChange } from "../feed/merged-change.ts";
+import { type BalanceAdjustment, type Context, type DomainEvent, refuse, refuseField } from "../decision.ts";
+import { mergedAdjustment } from "../feed/merged-change.ts";
 import { bookOperation, operationMinor } from "../feed/platform-money.ts";
 import type { FeedSource } from "../feed/source.ts";
 import { isAdjustment } from "../posting.ts";
@@ -52,17 +52,23 @@ class Steps {
   /** Adds a decision; its change of the balance becomes part of the one before. */
   add({ changes, events }: Extract<TradingDecision<unknown>, { ok: true }>): void {
     for (const change of changes) {
-      const place = isAdjustment(change) ? this.changes.findIndex((each) => isAdjustment(each)) : -1;
-      const first = this.changes[place];
-      if (first === undefined) this.changes.push(change);
-      else {
-        const both = mergedChange(first, change);
-        if (both === undefined) throw new Error("Two changes of a balance are not one.");
-        this.changes[place] = both;
-      }
-      if (isAdjustment(change)) this.balance = change.after;
+      if (isAdjustment(change)) this.adjust(change);
+      else this.changes.push(change);
     }
     this.events.push(...events);
+  }
+
+  private adjust(change: BalanceAdjustment): void {
+    this.balance = change.after;
+    const place = this.changes.findIndex(isAdjustment);
+    const first = this.changes[place];
+    if (first === undefined || !isAdjustment(first)) {
+      this.changes.push(change);
+      return;
+    }
+    const both = mergedAdjustment(first, change);
+    if (both === undefined) throw new Error("Two changes of a balance are not one.");
+    this.changes[place] = both;
   }
 }
 

@@ -3,7 +3,7 @@ import type { BalanceAdjustment, Context } from "../decision.ts";
 import { greatest, least } from "../money.ts";
 import { adjustBalance, isAdjustment } from "../posting.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
-import { mergedChange } from "./merged-change.ts";
+import { mergedAdjustment } from "./merged-change.ts";
 import type { Dedup } from "./records.ts";
 
 /** The part of what is noted of an item that says what money of an account depends on it. */
@@ -60,7 +60,7 @@ export function withChangeOf(
   const change = asideChange(first?.after ?? balance, before, after, context);
   if (change === undefined) return changes;
   if (first === undefined) return [...changes, change];
-  const merged = mergedChange(first, change);
+  const merged = mergedAdjustment(first, change);
   if (merged === undefined) throw new Error("The money of an account that an item is decided for is changed twice.");
   return changes.map((each) => (each === first ? merged : each));
 }

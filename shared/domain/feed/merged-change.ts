@@ -1,24 +1,78 @@
 import type { BalanceAdjustment, Requirement } from "../decision.ts";
 import { isAdjustment } from "../posting.ts";
 import type { TradingChange } from "../trading/changes.ts";
+import type { Position } from "../trading/position.ts";
+
+/** What two changes of one item come to in one transaction: one change, or none where the second undoes the first. */
+export type Merged = TradingChange | "none";
+
+type Update<E extends string> = Extract<TradingChange, { op: "update"; entity: E }>;
 
 /**
  * One change that does to an item what two do one after the other, where the second was decided on what the first
- * leaves; undefined when the two need a transaction each. Only what has no events is changed twice by one transaction:
- * entries of the exposure index, a balance, and a risk, which then rises by one version all the same. What is announced
- * has one write for each of its versions.
+ * leaves; undefined when the two need a transaction each. A risk rises by one version whatever is merged. Everything
+ * else rises by one for each of its changes, since a version of a trade may be announced, see {@link isAnnounced}.
  */
-export function mergedChange(first: TradingChange, second: TradingChange): TradingChange | undefined {
+export function mergedChange(first: TradingChange, second: TradingChange): Merged | undefined {
   if (isExposure(first) && isExposure(second)) return second;
   if (isAdjustment(first) && isAdjustment(second)) return mergedAdjustment(first, second);
-  if (second.op !== "update" || second.entity !== "risk") return undefined;
-  if (first.op === "create" && first.entity === "risk") {
-    return { ...first, item: { ...second.after, version: first.item.version } };
-  }
-  if (first.op === "update" && first.entity === "risk") {
-    return { ...first, after: { ...second.after, version: first.after.version } };
-  }
+  if (first.op === "mark" && second.op === "mark") return { ...second, before: first.before };
+  if (second.op === "claim") return mergedClaim(first, second);
+  if (second.op === "remove") return mergedRemoval(first, second.before);
+  if (isUpdate(second, "risk")) return mergedRisk(first, second);
+  if (second.op === "create" && second.entity === "position") return mergedReturn(first, second.item);
+  if (isUpdate(second, "position") || isUpdate(second, "order") || isAnnounced(second))
+    return mergedUpdate(first, second);
   return undefined;
+}
+
+/** Whether a change is one that an event may announce, with the version that it leads to. */
+export function isAnnounced(change: TradingChange): change is Update<"trade"> {
+  return isUpdate(change, "trade");
+}
+
+function isUpdate<E extends "risk" | "position" | "trade" | "order">(
+  change: TradingChange,
+  entity: E,
+): change is Update<E> {
+  return change.op === "update" && change.entity === entity;
+}
+
+function mergedRisk(first: TradingChange, { after }: Update<"risk">): TradingChange | undefined {
+  if (first.op === "create" && first.entity === "risk") {
+    return { ...first, item: { ...after, version: first.item.version } };
+  }
+  return isUpdate(first, "risk") ? { ...first, after: { ...after, version: first.after.version } } : undefined;
+}
+
+function mergedUpdate(first: TradingChange, second: Update<"position" | "trade" | "order">): TradingChange | undefined {
+  // What the second requires is required of what the first leaves, which no condition of the table compares.
+  if (second.require !== undefined) return undefined;
+  const { entity, after } = second;
+  if (first.op === "create" && first.entity === entity) return { ...first, item: after } as TradingChange;
+  if (first.op === "update" && first.entity === entity) return { ...first, after } as TradingChange;
+  return undefined;
+}
+
+function mergedRemoval(first: TradingChange, { id }: Position): Merged | undefined {
+  if (first.op === "create" && first.entity === "position" && first.item.id === id) return "none";
+  return isUpdate(first, "position") ? { op: "remove", entity: "position", before: first.before } : undefined;
+}
+
+/** A position that one deal closes, and that is there again once the deal is taken back, with a version of its own. */
+function mergedReturn(first: TradingChange, after: Position): TradingChange | undefined {
+  const before = first.op === "remove" ? first.before : undefined;
+  return before === undefined || before.version >= after.version
+    ? undefined
+    : { op: "update", entity: "position", before, after };
+}
+
+/** A name that goes from one owner to the next, or is given back and taken again. */
+function mergedClaim(first: TradingChange, second: Extract<TradingChange, { op: "claim" }>): TradingChange | undefined {
+  if (first.op === "release" && second.instead_of === undefined) return { ...second, instead_of: first.owner };
+  if (first.op !== "claim") return undefined;
+  const { instead_of: _owner, ...claim } = second;
+  return first.instead_of === undefined ? claim : { ...claim, instead_of: first.instead_of };
 }
 
 function isExposure({ op }: TradingChange): boolean {
@@ -27,8 +81,8 @@ function isExposure({ op }: TradingChange): boolean {
 
 type Value = string | number | bigint | null | readonly object[];
 
-/** Both changes of a balance in one. What the second requires after the first is required of what was there. */
-function mergedAdjustment(first: BalanceAdjustment, second: BalanceAdjustment): BalanceAdjustment | undefined {
+/** Both changes of a balance as one. What the second requires after the first is required of what was there. */
+export function mergedAdjustment(first: BalanceAdjustment, second: BalanceAdjustment): BalanceAdjustment | undefined {
   const set: Record<string, Value> = { ...first.set };
   const add: Record<string, number | bigint> = { ...first.add };
   const require = [...first.require];

@@ -1,5 +1,5 @@
 import type { Context, DomainEvent } from "../../domain/decision.ts";
-import { mergedChange } from "../../domain/feed/merged-change.ts";
+import { isAnnounced, mergedChange } from "../../domain/feed/merged-change.ts";
 import type { TradingChange } from "../../domain/trading/changes.ts";
 import { limits } from "../../limits.ts";
 import { outboxOf } from "../../table/audit/announcement.ts";
@@ -21,15 +21,32 @@ export function writtenAs(change: TradingChange, tenant: string): Written {
   return { key: keyIn(item), change, item };
 }
 
+/** Events that go into one outbox item, in their order. */
+interface Announcement {
+  readonly events: readonly DomainEvent[];
+  readonly outbox: readonly TransactItem[];
+  readonly context: Context;
+  /** The place of its first decision among those of the batch. */
+  readonly place: number;
+}
+
+/** What a commit comes to with one more decision. */
+interface Merged {
+  readonly changes: ReadonlyMap<string, Written>;
+  /** Whether something is changed twice whose versions are each announced. */
+  readonly announcedTwice: boolean;
+}
+
 /**
  * Decisions about one account that are committed by one transaction: one change of each item, whatever several of them
- * do to it, and an outbox item of each decision. These stay next to the resources that they are about, so that the
- * stream keeps the order of the events of one trade whatever other trades were decided with it (ADR 0043).
+ * do to it, and an outbox item for each trade. These stay next to the resources that they are about, and what several
+ * decisions say of one trade is in one of them, so that the events of one trade keep their order whatever other trades
+ * were decided with it (ADR 0043).
  */
 export class SharedCommit<R> {
   readonly results: R[] = [];
-  private changes = new Map<string, Written>();
-  private readonly outboxes: TransactItem[] = [];
+  private changes: ReadonlyMap<string, Written> = new Map();
+  private announcements: readonly Announcement[] = [];
   private written: { readonly items: readonly TransactItem[]; readonly bytes: number } | undefined;
 
   /**
@@ -45,17 +62,19 @@ export class SharedCommit<R> {
   ): readonly Written[] | undefined {
     const merged = this.mergedWith(changes, context.tenant_id);
     if (merged === undefined) return undefined;
-    const outbox = outboxOf(events, context, place);
-    const members = merged.size + this.outboxes.length + outbox.length;
-    if (members > limits.commit.max_items && this.results.length > 0) return undefined;
-    this.changes = merged;
-    this.outboxes.push(...outbox);
+    const announcements = this.announcedWith(events, context, place, merged.announcedTwice);
+    if (announcements === undefined) return undefined;
+    const outboxes = announcements.reduce((sum, { outbox }) => sum + outbox.length, 0);
+    if (merged.changes.size + outboxes > limits.commit.max_items && this.results.length > 0) return undefined;
+    this.changes = merged.changes;
+    this.announcements = announcements;
     this.results.push(result);
-    return changes.map((each) => merged.get(identityOf(each.key)) ?? each);
+    return changes.map((each) => merged.changes.get(identityOf(each.key)) ?? each);
   }
 
-  private mergedWith(changes: readonly Written[], tenant: string): Map<string, Written> | undefined {
+  private mergedWith(changes: readonly Written[], tenant: string): Merged | undefined {
     const merged = new Map(this.changes);
+    let announcedTwice = false;
     for (const next of changes) {
       const identity = identityOf(next.key);
       const before = merged.get(identity);
@@ -65,9 +84,39 @@ export class SharedCommit<R> {
       }
       const both = mergedChange(before.change, next.change);
       if (both === undefined) return undefined;
-      merged.set(identity, writtenAs(both, tenant));
+      if (both === "none") merged.delete(identity);
+      else merged.set(identity, writtenAs(both, tenant));
+      announcedTwice ||= isAnnounced(next.change);
     }
-    return merged;
+    return { changes: merged, announcedTwice };
+  }
+
+  /**
+   * The announcements with the events of one more decision. Where it changes again what the commit announces, they
+   * follow those that are there of the same resources; undefined when these are in several outbox items.
+   */
+  private announcedWith(
+    events: readonly DomainEvent[],
+    context: Context,
+    place: number,
+    again: boolean,
+  ): readonly Announcement[] | undefined {
+    const [before, ...more] = again ? this.announcedOf(events) : [];
+    if (more.length > 0) return undefined;
+    if (before === undefined) {
+      const outbox = outboxOf(events, context, place);
+      return outbox.length === 0 ? this.announcements : [...this.announcements, { events, outbox, context, place }];
+    }
+    const all = [...before.events, ...events];
+    if (all.length > limits.events.max_per_commit) return undefined;
+    const both = { ...before, events: all, outbox: outboxOf(all, before.context, before.place) };
+    return this.announcements.map((one) => (one === before ? both : one));
+  }
+
+  /** The announcements that have an event about a resource of these. */
+  private announcedOf(events: readonly DomainEvent[]): readonly Announcement[] {
+    const about = new Set(events.map(({ resource }) => resource.id));
+    return this.announcements.filter((one) => one.events.some(({ resource }) => about.has(resource.id)));
   }
 
   /** Identities of the items that it writes. */
@@ -82,7 +131,8 @@ export class SharedCommit<R> {
   }
 
   private write() {
-    const items = [...[...this.changes.values()].map(({ item }) => item), ...this.outboxes];
+    const changes = [...this.changes.values()].map(({ item }) => item);
+    const items = [...changes, ...this.announcements.flatMap(({ outbox }) => outbox)];
     return { items, bytes: mostBytes(items) };
   }
 }

@@ -10,8 +10,8 @@ import { log } from "../../runtime/log.ts";
 import { isUnavailable } from "../../runtime/unavailable.ts";
 import { accounts, balances, type Key, risks } from "../../table/entities.ts";
 import { identityOf, type Load, readKeys } from "../../table/store.ts";
-import type { Reads } from "../../trading/commit.ts";
 import { positionsOf } from "../../trading/holdings.ts";
+import { candidatesOf, type FeedReads } from "../unjoined-legs.ts";
 
 /** The positions of accounts as this environment left them, with the version of the risk that it left with them. */
 const leftPositions = new Map<string, { readonly risk: number; readonly positions: readonly Position[] }>();
@@ -70,6 +70,7 @@ export function holderKeys(tenant: string, id: string): readonly Key[] {
 export class BatchMemory {
   private readonly known: Map<string, unknown>;
   private readonly positions = new Map<string, Promise<readonly Position[]>>();
+  private readonly candidates = new Map<string, ReturnType<typeof candidatesOf>>();
 
   /** Starts with what another memory of the same batch has read. */
   constructor(read: ReadonlyMap<string, unknown> = new Map()) {
@@ -109,6 +110,17 @@ export class BatchMemory {
     this.positions.set(accountId, Promise.resolve(positions));
   }
 
+  /**
+   * What an amount could be the money of. It is asked for when the account is read: money that is booked between the
+   * two changes the account.
+   */
+  readonly candidatesOf: FeedReads["candidatesOf"] = (tenant, accountId, amountMinor) => {
+    const name = `${accountId} ${amountMinor}`;
+    const known = this.candidates.get(name) ?? candidatesOf(tenant, accountId, amountMinor);
+    this.candidates.set(name, known);
+    return known;
+  };
+
   /** The open positions of an account as they are stored. */
   readonly positionsOf = (tenant: string, accountId: string): Promise<readonly Position[]> => {
     const known = this.positions.get(accountId) ?? positionsOf(tenant, accountId);
@@ -121,7 +133,7 @@ export class BatchMemory {
  * What the items of one account are decided on: what was read for the batch, and what the items before them leave. What
  * other accounts leave is not seen, because it may not be committed.
  */
-export class AccountMemory implements Reads {
+export class AccountMemory implements FeedReads {
   readonly tries = 1;
   private readonly left = new Map<string, unknown>();
   private readonly positions = new Map<string, Position | undefined>();
@@ -139,6 +151,8 @@ export class AccountMemory implements Reads {
     const others = read[Symbol.iterator]();
     return names.map((name) => (this.left.has(name) ? this.left.get(name) : others.next().value));
   };
+
+  readonly candidatesOf: FeedReads["candidatesOf"] = (...asked) => this.batch.candidatesOf(...asked);
 
   get uncommitted(): boolean {
     return this.left.size > 0;

@@ -4,6 +4,8 @@ import { tradesNeeded } from "../../domain/feed/apply.ts";
 import type { ItemReading, ReadItem } from "../../domain/feed/batch.ts";
 import { positionMarker } from "../../domain/feed/deals.ts";
 import { orderMarker } from "../../domain/feed/mirror-order.ts";
+import { operationMarker } from "../../domain/feed/operation-marker.ts";
+import { operationMinor } from "../../domain/feed/platform-money.ts";
 import { sourceLoginMarker } from "../../domain/open-account.ts";
 import type { Order } from "../../domain/trading/order.ts";
 import type { Position } from "../../domain/trading/position.ts";
@@ -15,6 +17,7 @@ import { accounts, balances, clients, type Key, orders, risks, trades, uniques }
 import { identityOf, type Ref } from "../../table/store.ts";
 import { readMarketWith } from "../../trading/market.ts";
 import { type FeedRun, type PlacedItem, refsOf } from "../decisions.ts";
+import { nameOf } from "../operation-links.ts";
 import { type BatchMemory, holderKeys, knownPositions, leadsTo, ledTo } from "./memory.ts";
 import type { Lane } from "./together.ts";
 
@@ -209,7 +212,29 @@ export async function readAhead(run: FeedRun, memory: BatchMemory, items: readon
     ...met.map((id) => trades.key(tenant, id)),
   ];
   const owned = await tradeKeys(run, memory, readings);
-  await readMarketWith(tenant, [...[...positions.values()].flat(), ...named], [...others, ...owned], memory.items);
+  await Promise.all([
+    readMarketWith(tenant, [...[...positions.values()].flat(), ...named], [...others, ...owned], memory.items),
+    readCandidates(run, memory, items, byId),
+  ]);
+}
+
+/** Reads what operations that name nothing could be the money of. */
+async function readCandidates(
+  { tenant_id: tenant, source }: FeedRun,
+  memory: BatchMemory,
+  items: readonly PlacedItem[],
+  holders: ReadonlyMap<string, Account>,
+): Promise<void> {
+  await inParallel(limits.page.queries_at_once, items, async ({ reading, account_id = "" }) => {
+    const account = holders.get(account_id);
+    if (account === undefined || !reading.ok || reading.item.type !== "balance_operation") return;
+    const { data } = reading.item;
+    const amount = operationMinor(data, account);
+    if (!amount.ok || nameOf(data, undefined) !== undefined) return;
+    const marker = operationMarker(source, data.operation_id);
+    const [known] = await memory.items([uniques.key(tenant, "source_operation", marker)]);
+    if (known === undefined) await memory.candidatesOf(tenant, account.id, amount.result);
+  });
 }
 
 /** The trades that a deal may meet by the positions of its account. */

@@ -73,7 +73,7 @@ describe("a batch of several accounts", () => {
     expect(await balanceOf(account)).toBe("10006.00");
   });
 
-  it("commits several deals of one account at once, and what follows from one of them after it", async () => {
+  it("commits several deals of one account at once, and with them what follows from one of them", async () => {
     const account = await trader();
     const source = await newSource();
     api.watched.takeCalls();
@@ -84,13 +84,13 @@ describe("a batch of several accounts", () => {
       closing("D-3", "P-1", { profit: "340.00", commission: "0" }),
       closing("D-4", "P-2", { profit: "-40.00", commission: "0" }),
     );
-    expect(countOf(api.watched.takeCalls())["TransactWriteItems"]).toBe(2);
+    expect(countOf(api.watched.takeCalls())["TransactWriteItems"]).toBe(1);
     expect(statuses(results)).toEqual(["applied", "applied", "duplicate", "applied", "applied"]);
     expect(results[2].trade_id).toBe(results[0].trade_id);
     expect(await balanceOf(account)).toBe("10300.00");
   });
 
-  it("announces each deal next to its own trade, and those of one batch in their order", async () => {
+  it("announces deals next to their own trade, and those of one trade together in their order", async () => {
     const account = await trader();
     const source = await newSource();
     await source.send(opening(account.login, "D-1", "P-1"));
@@ -102,13 +102,61 @@ describe("a batch of several accounts", () => {
       closing("D-6", "P-5"),
     );
     const own = inCommitOrder((await outboxesOf()).filter(({ id }) => !before.has(id)).toReversed());
-    const announced = own.map(({ root_id, events: [text = ""] }) => {
-      const { type, resource } = JSON.parse(text).body;
-      return { type, isOwn: resource.id === root_id };
-    });
-    expect(announced).toEqual(
-      ["trade.closed", "trade.opened", "trade.opened", "trade.closed"].map((type) => ({ type, isOwn: true })),
+    const announced = own.map(({ root_id, events }) =>
+      events.map((text) => {
+        const { type, resource } = JSON.parse(text).body;
+        return { type, version: resource.version, isOwn: resource.id === root_id };
+      }),
     );
+    expect(announced).toEqual([
+      [{ type: "trade.closed", version: 2, isOwn: true }],
+      [{ type: "trade.opened", version: 1, isOwn: true }],
+      [
+        { type: "trade.opened", version: 1, isOwn: true },
+        { type: "trade.closed", version: 2, isOwn: true },
+      ],
+    ]);
+  });
+
+  it("leaves of a trade that it changes several times what the same items leave one by one", async () => {
+    const [together, alone] = [await trader(), await trader()];
+    const source = await newSource();
+    const itemsOf = ({ login }: typeof alone, name: string) => [
+      opening(login, `${name}-1`, `P-${name}`, { commission: "0" }),
+      closing(`${name}-2`, `P-${name}`, { lots: "0.40", profit: "7.00", commission: "0" }),
+      moneyMoved(login, `${name}-3`, "fee", "-2.00"),
+      closing(`${name}-4`, `P-${name}`, { profit: "9.00", commission: "0" }),
+      reversal(login, `${name}-5`, `${name}-4`),
+      closing(`${name}-6`, `P-${name}`, { profit: "-4.00", commission: "0" }),
+    ];
+    api.watched.takeCalls();
+    const made = await source.send(...itemsOf(together, "T"));
+    expect(statuses(made)).toEqual(itemsOf(together, "T").map(() => "applied"));
+    expect(countOf(api.watched.takeCalls())["TransactWriteItems"]).toBe(1);
+    const single = await inTurn(source, itemsOf(alone, "A"));
+    const tradeOf = async ([{ trade_id }]: typeof made) => {
+      const { status, lots, version, net_pnl, close_reason } = await broker.get(`/trades/${trade_id}`);
+      return { status, lots, version, net_pnl, close_reason };
+    };
+    expect(await tradeOf(made)).toEqual(await tradeOf(single));
+    expect((await tradeOf(made)).version).toBe(5);
+    expect([await balanceOf(together), await balanceOf(alone)]).toEqual(["10001.00", "10001.00"]);
+  });
+
+  it("asks what money could be that of while it reads prices", async () => {
+    const account = await trader();
+    const source = await newSource();
+    await source.send(opening(account.login, "D-1", "P-1"));
+    let isAsked = (_: undefined) => {};
+    const asked = new Promise<undefined>((resolve) => {
+      isAsked = resolve;
+    });
+    api.watched.interfere = ({ operation, input }) => {
+      if (operation === "Query" && JSON.stringify(input).includes("|LEG")) isAsked(undefined);
+      return JSON.stringify(input).includes('"QUOTE"') ? asked : undefined;
+    };
+    const [booked] = await source.send(moneyMoved(account.login, "B-1", "fee", "-2.00"));
+    expect(booked.status).toBe("applied");
   });
 
   it("goes on one by one where the accounts cannot be read in common", async () => {

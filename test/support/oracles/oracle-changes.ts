@@ -1,5 +1,6 @@
 import { hasNumber, text, whole } from "../emulator/raw-items.ts";
 import type { RawChange, RawItem } from "../emulator/raw-table.ts";
+import { isOfBatch } from "./merged-trades.ts";
 import { isPlatforms, platformMoney } from "./oracle-platform-money.ts";
 import { isReturn, isTrading } from "./oracle-terms.ts";
 
@@ -115,7 +116,7 @@ function inNameOrder(value: unknown): string {
 /** A transaction may be born completed, or with its command: created and completed are two versions of one write. */
 function firstVersionOff(item: RawItem): boolean {
   // A position whose close a platform took back goes on where it was.
-  if (text(item, "et") === "POSITION" && typeof item["feed_seq"] === "string") return whole(item, "version") < 1n;
+  if (isOfBatch(item)) return whole(item, "version") < 1n;
   const first =
     text(item, "et") === "TXN" && /^(?:approved|completed|processing)$/.test(text(item, "status")) ? 2n : 1n;
   return whole(item, "version") !== first;
@@ -167,7 +168,7 @@ function judgeOrder(changes: readonly RawChange[]): string[] {
 
 function versionRose(before: RawItem, after: RawItem): boolean {
   const rise = whole(after, "version") - whole(before, "version");
-  return rise === 1n || (rise === 2n && tookNoteAlong(before, after));
+  return rise === 1n || (rise === 2n && tookNoteAlong(before, after)) || (rise > 1n && isOfBatch(after));
 }
 
 /** Who changes an endpoint that was noted as switched off writes that along: two versions in one write. */

@@ -1,6 +1,7 @@
 import { countOf, groupBy, ofType, text, whole } from "../emulator/raw-items.ts";
 import type { RawChange, RawItem } from "../emulator/raw-table.ts";
 import { endpointIdsOf } from "./event-items.ts";
+import { oneByOne } from "./merged-trades.ts";
 import type { Announced } from "./oracle-changes.ts";
 import { tenantOf } from "./oracle-terms.ts";
 import { expectedTradeEvents, judgeMarginEvents, marginKinds } from "./trading-oracle.ts";
@@ -18,7 +19,7 @@ export function judgeEvents(items: readonly RawItem[], changes: readonly RawChan
   ];
   const nameOf = ({ type, resource }: Announced) => `${type} of ${resource.id} at version ${resource.version}`;
   const told = countOf(announced.filter(({ type }) => !marginKinds.has(type)).map(nameOf));
-  const expected = countOf(changes.flatMap(expectedEvents));
+  const expected = countOf(oneByOne(changes, announced).flatMap(expectedEvents));
   return [
     ...[...expected].flatMap(([name, count]) =>
       (told.get(name) ?? 0) === count ? [] : [`${name} was announced ${told.get(name) ?? 0} times`],
@@ -98,6 +99,7 @@ function expectedEvents({ before, after }: RawChange): string[] {
     case "SOURCE":
       return silenceEvents(before, after).map((type) => name(type));
     case "TRADE":
+      if (before === undefined && whole(after, "version") > 1n) return [name("trade.opened", 1n)];
       return expectedTradeEvents(before, after).map((type) => name(type));
     default:
       return [];
