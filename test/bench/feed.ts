@@ -1,4 +1,5 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, fork } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -82,70 +83,60 @@ async function main(): Promise<number> {
   const [slow, stretch] = [wholeNumber("--slow", values.slow, 1), wholeNumber("--stretch", values.stretch, 1)];
   const counts = [wholeNumber("--accounts", values.accounts, 1), wholeNumber("--executions", values.executions, 100)];
   const program = feedProgram(20_261_121, counts[0] ?? 0, counts[1] ?? 0);
-  const measured: Measured[] = [];
-  for (const cpu of values.batch ? [false, true] : [values.cpu]) {
-    measured.push(await measure({ program, before: values.before, cpu, slow, stretch }));
-  }
-  if (values.batch) {
-    const batches = batchesOf(measured);
-    console.log(`a batch, ms: before ${textOf(batches[0] ?? {})}; now ${textOf(batches[1] ?? {})}`);
-    console.log(`before / now: ${textOf(ratiosOf(batches))}`);
-  }
-  return measured.every(({ isSame }) => isSame) ? 0 : 1;
-}
-
-/** What is measured: processor times, or calls, of which those of one batch in `slow` are slower than stated. */
-interface Measuring {
-  readonly program: ReturnType<typeof feedProgram>;
-  readonly before: string;
-  readonly cpu: boolean;
-  readonly slow: number;
-  readonly stretch: number;
-}
-
-/** Figures of the former function and of this one, and whether this one ends in the state of the model. */
-interface Measured {
-  readonly figures: readonly Figures[];
-  readonly isSame: boolean;
-}
-
-async function measure({ program, before, cpu, slow, stretch }: Measuring): Promise<Measured> {
+  if (values.batch) return measureBoth();
   const folder = await mkdtemp(join(tmpdir(), "bench-feed-"));
   const api = await startApi("watched");
   try {
     const sides: Side[] = [];
     for (const [name, from] of [
-      [`before (${before})`, await formerCode(before, folder)],
+      [`before (${values.before})`, await formerCode(values.before, folder)],
       ["now", root],
     ] as const) {
-      const endpoint = cpu ? api.emulator.endpoint : api.watched.endpoint;
+      const endpoint = values.cpu ? api.emulator.endpoint : api.watched.endpoint;
       const handler = await handlerOf(from, join(folder, `built-${sides.length}`), endpoint);
       sides.push(await newSide(api, name, handler, program));
     }
     for (let place = 0; place * limits.feed.max_items < program.items.length; place += 1) {
       const inTurn = place % 2 === 0 ? sides : sides.toReversed();
-      const slower = !cpu && place % slow === slow - 1 ? stretch : 0;
+      const slower = !values.cpu && place % slow === slow - 1 ? stretch : 0;
       for (const side of inTurn) await sendBatch(api, side, program, place, slower);
     }
-    const figures = sides.map((side) => (cpu ? timeOf(side) : workOf(side, stretch)));
+    const figures = sides.map((side) => (values.cpu ? timeOf(side) : workOf(side, stretch)));
     for (const [at, { name, spent }] of sides.entries()) {
       const again = spent.sent_again === 0 ? "" : `, ${spent.sent_again} batches sent again`;
       console.log(`${name}: ${textOf(figures[at] ?? {})}${again}`);
     }
     console.log(`before / now: ${textOf(ratiosOf(figures))}`);
-    return { figures, isSame: await haveBooks(api, sides, program) };
+    process.send?.(figures);
+    return (await haveBooks(api, sides, program)) ? 0 : 1;
   } finally {
     await api.stop();
     await rm(folder, { recursive: true });
   }
 }
 
+/** Measures calls and processor times, each in a process of its own, and adds up what a batch takes by them. */
+async function measureBoth(): Promise<number> {
+  const given = process.argv.slice(2).filter((word) => word !== "--batch" && word !== "--cpu");
+  const measured: (readonly Figures[])[] = [];
+  let failed = 0;
+  for (const more of [[], ["--cpu"]]) {
+    const child = fork(fileURLToPath(import.meta.url), [...given, ...more]);
+    child.once("message", (figures) => measured.push(figures as readonly Figures[]));
+    const [code] = (await once(child, "close")) as [number | null];
+    if (code !== 0) failed += 1;
+  }
+  const batches = batchesOf(measured);
+  for (const [at, name] of ["before", "now"].entries()) console.log(`a batch ${name}: ${textOf(batches[at] ?? {})}`);
+  console.log(`before / now: ${textOf(ratiosOf(batches))}`);
+  return failed;
+}
+
 /** What a batch takes of each side in milliseconds: its calls, and its processor time at the function's memory. */
-function batchesOf([calls, times]: readonly Measured[]): readonly Figures[] {
+function batchesOf([calls = [], times = []]: readonly (readonly Figures[])[]): readonly Figures[] {
   const memory = [wholeMb, memoryOf("send_feed_batch")];
   return memory.map((memory_mb, side) => {
-    const of = (measured: Measured | undefined, name: string) =>
-      (measured?.figures[side]?.[name] ?? 0) * limits.feed.max_items;
+    const of = (figures: readonly Figures[], name: string) => (figures[side]?.[name] ?? 0) * limits.feed.max_items;
     const calls_ms = of(calls, "modelled_ms");
     const processor_ms = Math.max(of(times, "busiest_ms"), (of(times, "cpu_ms") * wholeMb) / memory_mb);
     return { calls_ms, processor_ms, batch_ms: calls_ms + processor_ms };
