@@ -169,7 +169,7 @@ const configs: Record<Stage, StageConfig> = {
     methodThrottle: { ratePerSecond: 2000, burst: 4000 },
     deliveries: { firstConcurrency: 35, unprovenConcurrency: 5, retryConcurrency: 10 },
     publishing: { concurrency: 20, fanOutConcurrency: 10, streamShards: 16, refusalConcurrency: 2 },
-    evaluations: { concurrency: 20 },
+    evaluations: { concurrency: 19 },
     streaming: { concurrency: 20, postsPerSecond: 6000 },
     alarms: { latencyP99Ms: 1000, iteratorAgeMs: 60_000 },
     alarmEmails: [],

@@ -16,6 +16,7 @@ npm run scale -- [options]
   --endpoints <n>  webhook endpoints that subscribe to everything, for that case (default 0)
   --seconds <n>    how long commits go on (default 30)
   --refusals       runs the floods of refusals alone and prints them
+  --tick           runs the price through many accounts alone and prints it
   --unlimited      partitions take whatever comes
   --stage <name>   stage whose mappings, memory and concurrency are used (default production)
   --seed <n>       seed of everything random (default 1)
@@ -218,11 +219,17 @@ async function main(): Promise<void> {
     stage: { type: "string", default: "production" },
     seed: { type: "string", default: "1" },
     refusals: { type: "boolean", default: false },
+    tick: { type: "boolean", default: false },
     name: { type: "string", default: "One publisher per brokerage, behind a router" },
   });
   const seed = wholeNumber("seed", values.seed, 0, 2 ** 32 - 1);
   const usual = wholeNumber("seconds", values.seconds, 2, 600);
   const { directory: assemblyDir } = await synthesizeOnce(values.stage, resolve(join(".local", "cdk")), console.error);
+  if (values.tick) {
+    const { columns, rows } = await tickTable({ assemblyDir, seed });
+    console.log(inColumns([columns, ...rows]));
+    return;
+  }
   const program = await compile(await backgroundFiles("events/"), "test/bench/scale/workload.ts");
   const measure: Measure = async (label, wanted, seconds = usual) => {
     const startMs = performance.now();
