@@ -209,20 +209,28 @@ function dueTo(endpoints: readonly WebhookEndpoint[], moment: number): Pick<Publ
  * against the versions of one resource, whatever the clocks of two machines say and in whatever order the items came.
  */
 export function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
-  const latest = new Map<string, string>();
+  const latest = new Map<string, Moment>();
   const byVersion = items.toSorted((a, b) => a.root_version - b.root_version);
   const timed = byVersion.map((item) => {
+    const own: Moment = { at: item.created_at, place: item.place ?? 0 };
     // An entry of the audit alone is of no version.
-    if (item.events.length === 0) return { item, at: item.created_at };
-    const before = latest.get(item.root_id) ?? "";
-    const at = before > item.created_at ? before : item.created_at;
-    latest.set(item.root_id, at);
-    return { item, at };
+    if (item.events.length === 0) return { item, moment: own };
+    const before = latest.get(item.root_id) ?? own;
+    const moment = compareMoments(before, own) > 0 ? before : own;
+    latest.set(item.root_id, moment);
+    return { item, moment };
   });
-  const placeOf = ({ item: { place = 0 } }: (typeof timed)[number]) => place;
-  return timed
-    .toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : placeOf(a) - placeOf(b)))
-    .map(({ item }) => item);
+  return timed.toSorted((a, b) => compareMoments(a.moment, b.moment)).map(({ item }) => item);
+}
+
+/** When a commit was made, and its place among those that one request decided at that moment. */
+interface Moment {
+  readonly at: string;
+  readonly place: number;
+}
+
+function compareMoments(a: Moment, b: Moment): number {
+  return a.at < b.at ? -1 : a.at > b.at ? 1 : a.place - b.place;
 }
 
 /** Bytes of the events of a commit, and of what its entry of the audit may say of them. */

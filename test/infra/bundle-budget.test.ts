@@ -65,7 +65,7 @@ const others: Readonly<Record<string, number>> = {
   "sandbox/drive-account": 233,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 295,
+  "feed/send-batch": 297,
   "feed/retry-reject": 282,
   // What the end of a command books, with what follows for the margin of open positions.
   "feed/ack-command": 247,

@@ -41,7 +41,7 @@ interface Merged {
  * Decisions about one account that are committed by one transaction: one change of each item, whatever several of them
  * do to it, and an outbox item for each trade. These stay next to the resources that they are about, and what several
  * decisions say of one trade is in one of them, so that the events of one trade keep their order whatever other trades
- * were decided with it (ADR 0043).
+ * were decided with it (ADR 0071).
  */
 export class SharedCommit<R> {
   readonly results: R[] = [];
@@ -92,8 +92,10 @@ export class SharedCommit<R> {
   }
 
   /**
-   * The announcements with the events of one more decision. Where it changes again what the commit announces, they
-   * follow those that are there of the same resources; undefined when these are in several outbox items.
+   * The announcements with the events of one more decision. Where it changes a trade again, they go into the outbox
+   * item of that trade. Undefined where this would change an order: the trade is announced next to another one, where
+   * the stream may show it after the next batch, or an event of the account would come before those of other trades
+   * that it follows from.
    */
   private announcedWith(
     events: readonly DomainEvent[],
@@ -102,21 +104,23 @@ export class SharedCommit<R> {
     again: boolean,
   ): readonly Announcement[] | undefined {
     const [before, ...more] = again ? this.announcedOf(events) : [];
-    if (more.length > 0) return undefined;
     if (before === undefined) {
       const outbox = outboxOf(events, context, place);
       return outbox.length === 0 ? this.announcements : [...this.announcements, { events, outbox, context, place }];
     }
+    const root = rootOf(events);
+    if (more.length > 0 || rootOf(before.events) !== root) return undefined;
+    const overtakes = before !== this.announcements.at(-1) && events.some(({ resource }) => resource.id !== root);
     const all = [...before.events, ...events];
-    if (all.length > limits.events.max_per_commit) return undefined;
+    if (overtakes || all.length > limits.events.max_per_commit) return undefined;
     const both = { ...before, events: all, outbox: outboxOf(all, before.context, before.place) };
     return this.announcements.map((one) => (one === before ? both : one));
   }
 
-  /** The announcements that have an event about a resource of these. */
+  /** The announcements with an event about a trade of these. */
   private announcedOf(events: readonly DomainEvent[]): readonly Announcement[] {
-    const about = new Set(events.map(({ resource }) => resource.id));
-    return this.announcements.filter((one) => one.events.some(({ resource }) => about.has(resource.id)));
+    const about = tradesIn(events);
+    return this.announcements.filter((one) => tradesIn(one.events).some((id) => about.includes(id)));
   }
 
   /** Identities of the items that it writes. */
@@ -135,6 +139,15 @@ export class SharedCommit<R> {
     const items = [...changes, ...this.announcements.flatMap(({ outbox }) => outbox)];
     return { items, bytes: mostBytes(items) };
   }
+}
+
+/** The resource that an outbox item with these events is next to. */
+function rootOf([first]: readonly DomainEvent[]): string | undefined {
+  return first?.resource.id;
+}
+
+function tradesIn(events: readonly DomainEvent[]): readonly string[] {
+  return events.flatMap(({ resource: { type, id } }) => (type === "trade" ? [id] : []));
 }
 
 /** At most what a value takes as JSON, in bytes. To write it takes seven times as long as to count. */

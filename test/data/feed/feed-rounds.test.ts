@@ -2,12 +2,10 @@ import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, it } from "vitest";
 import { inCommitOrder } from "../../../shared/events/publish.ts";
 import { limits } from "../../../shared/limits.ts";
-import { risks, waitingOutboxes } from "../../../shared/table/entities.ts";
-import { findAll } from "../../../shared/table/store.ts";
+import { risks } from "../../../shared/table/entities.ts";
 import { type BridgeItem, closing, moneyMoved, opening, reversal } from "../../support/builders/bridge.ts";
-import { scanTable } from "../../support/emulator/raw-table.ts";
 import { cancelled, type TableCall } from "../../support/emulator/watched-endpoint.ts";
-import { api, broker, call, caller, newSource, trader } from "./feed-cases.ts";
+import { api, broker, call, caller, newSource, outboxesOf, trader } from "./feed-cases.ts";
 
 const statuses = (results: readonly { readonly status: string }[]) => results.map(({ status }) => status);
 
@@ -27,14 +25,6 @@ async function inTurn(source: Awaited<ReturnType<typeof newSource>>, items: read
   for (const item of items) results.push(...(await source.send(item)));
   return results;
 }
-
-/** Outbox items that wait. */
-const outboxesOf = async () => {
-  const keys = (await scanTable(api.emulator)).flatMap(({ et, pk, sk }) =>
-    et === "OUTBOX" ? [{ pk: String(pk), sk: String(sk) }] : [],
-  );
-  return findAll(waitingOutboxes, keys);
-};
 
 const membersOf = ({ input }: TableCall) => (input["TransactItems"] as object[]).length;
 

@@ -1,4 +1,4 @@
-import { groupBy, text, whole } from "../emulator/raw-items.ts";
+import { countOf, groupBy, ofType, text, whole } from "../emulator/raw-items.ts";
 import type { RawChange, RawItem, RawValue } from "../emulator/raw-table.ts";
 import type { Announced } from "./oracle-changes.ts";
 
@@ -46,4 +46,66 @@ export function oneByOne(changes: readonly RawChange[], announced: readonly Anno
 /** What an event shows of a trade, in the form of an item. */
 function imageOf({ id, version }: Announced["resource"], { object }: Announced["data"]): RawItem {
   return { ...(object as Readonly<Record<string, RawValue>>), et: "TRADE", id, version: { number: String(version) } };
+}
+
+/**
+ * What must hold of the events of trades: versions ascend where their order is known, none of a deal is missing, and
+ * each shows the trade as it was stored, where that version was.
+ */
+export function judgeTradeEvents(
+  items: readonly RawItem[],
+  changes: readonly RawChange[],
+  announced: readonly Announced[],
+): string[] {
+  const waiting = ofType(items, "OUTBOX").map((item) => bodiesIn(item));
+  const published = [...groupBy(ofType(items, "EVENT"), (item) => text(item, "tenant_id")).values()].map((events) =>
+    events
+      .toSorted((one, other) => Number(whole(one, "sequence") - whole(other, "sequence")))
+      .map((item) => JSON.parse(text(item, "payload")) as Announced),
+  );
+  const others = [...unannounced(items, announced), ...shownOtherwise(changes, announced)];
+  return [...[...waiting, ...published].flatMap(descending), ...others];
+}
+
+const shownAsStored = ["status", "lots", "initial_lots", "side", "symbol", "open_price", "close_price", "close_reason"];
+
+function shownOtherwise(changes: readonly RawChange[], announced: readonly Announced[]): string[] {
+  const trades = changes.flatMap(({ after }) => (after?.["et"] === "TRADE" ? [after] : []));
+  const nameOf = (id: string, version: bigint | number) => `${id} at version ${version}`;
+  const stored = new Map(trades.map((trade) => [nameOf(text(trade, "id"), whole(trade, "version")), trade]));
+  return announced.flatMap(({ type, resource: { id, version }, data: { object } }) => {
+    const trade = type.startsWith("trade.") ? stored.get(nameOf(id, version)) : undefined;
+    const differs = trade === undefined ? [] : shownAsStored.filter((name) => trade[name] !== object[name]);
+    return differs.length === 0 ? [] : [`${type} of ${nameOf(id, version)} shows another ${differs.join()}`];
+  });
+}
+
+/** The events of an outbox item in their order. */
+export function bodiesIn(item: RawItem): Announced[] {
+  return (item["events"] as readonly string[]).map((each) => (JSON.parse(each) as { body: Announced }).body);
+}
+
+function descending(events: readonly Announced[]): string[] {
+  const last = new Map<string, number>();
+  return events.flatMap(({ type, resource: { id, version } }) => {
+    if (!type.startsWith("trade.")) return [];
+    const before = last.get(id) ?? 0;
+    last.set(id, version);
+    return version < before ? [`${type} of ${id} at version ${version} comes after version ${before}`] : [];
+  });
+}
+
+/** Each deal, and each one that is taken back, is announced by an event of the trade that it made. */
+function unannounced(items: readonly RawItem[], announced: readonly Announced[]): string[] {
+  const told = countOf(announced.flatMap(({ type, resource }) => (type.startsWith("trade.") ? [resource.id] : [])));
+  const made = countOf(
+    ofType(items, "DEDUP").flatMap((mark) => {
+      const isDeal = ["deal", "reversal"].includes(text(mark, "kind")) && mark["status"] === "applied";
+      const { map = {} } = (mark["made"] ?? {}) as { readonly map?: RawItem };
+      return isDeal && typeof map["trade_id"] === "string" ? [map["trade_id"]] : [];
+    }),
+  );
+  return [...made].flatMap(([id, deals]) =>
+    (told.get(id) ?? 0) < deals ? [`${id} had ${deals} deals and ${told.get(id) ?? 0} events`] : [],
+  );
 }

@@ -1,7 +1,7 @@
 import { countOf, groupBy, ofType, text, whole } from "../emulator/raw-items.ts";
 import type { RawChange, RawItem } from "../emulator/raw-table.ts";
 import { endpointIdsOf } from "./event-items.ts";
-import { oneByOne } from "./merged-trades.ts";
+import { bodiesIn, judgeTradeEvents, oneByOne } from "./merged-trades.ts";
 import type { Announced } from "./oracle-changes.ts";
 import { tenantOf } from "./oracle-terms.ts";
 import { expectedTradeEvents, judgeMarginEvents, marginKinds } from "./trading-oracle.ts";
@@ -12,9 +12,7 @@ import { expectedTradeEvents, judgeMarginEvents, marginKinds } from "./trading-o
  */
 export function judgeEvents(items: readonly RawItem[], changes: readonly RawChange[]): string[] {
   const announced = [
-    ...ofType(items, "OUTBOX").flatMap((item) =>
-      (item["events"] as readonly string[]).map((each) => (JSON.parse(each) as { body: Announced }).body),
-    ),
+    ...ofType(items, "OUTBOX").flatMap(bodiesIn),
     ...ofType(items, "EVENT").map((item) => JSON.parse(text(item, "payload")) as Announced),
   ];
   const nameOf = ({ type, resource }: Announced) => `${type} of ${resource.id} at version ${resource.version}`;
@@ -29,6 +27,7 @@ export function judgeEvents(items: readonly RawItem[], changes: readonly RawChan
       .filter(({ resource, data }) => data.object["id"] !== resource.id || data.object["version"] !== resource.version)
       .map((event) => `${nameOf(event)} shows another version`),
     ...judgeSequences(items),
+    ...judgeTradeEvents(items, changes, announced),
     ...judgeMarginEvents(announced, items, changes),
   ];
 }

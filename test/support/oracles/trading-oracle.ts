@@ -220,22 +220,22 @@ interface Announced {
   readonly data: { readonly object: Record<string, unknown> };
 }
 
-/** Calls and recoveries as often as the risk says; each stop-out after its call, with the trades it closed. */
+/**
+ * As many calls as the risk says, and a recovery from each but the one that it is in; each stop-out after its call,
+ * with the trades it closed.
+ */
 export function judgeMarginEvents(
   announced: readonly Announced[],
   items: readonly RawItem[],
   changes: readonly RawChange[],
 ): string[] {
   const told = countOf(announced.map(({ type, resource }) => `${type} of ${resource.id}`));
-  const rearmed = countOf(
-    changes.flatMap(({ before, after }) => (isRearmed(before, after) ? [text(after ?? {}, "account_id")] : [])),
-  );
   const risks = ofType(items, "RISK").flatMap((risk) => {
     const id = text(risk, "account_id");
     const [calls, recoveries] = [told.get(`margin.call of ${id}`) ?? 0, told.get(`margin.recovered of ${id}`) ?? 0];
     return [
       ...(whole(risk, "episode") === BigInt(calls) ? [] : [`${id} was called ${calls} times`]),
-      ...(changes.length === 0 || recoveries === (rearmed.get(id) ?? 0) ? [] : [`${id} recovered ${recoveries} times`]),
+      ...(recoveries === calls - (risk["armed"] === false ? 1 : 0) ? [] : [`${id} recovered ${recoveries} times`]),
     ];
   });
   const liquidated = ofType(items, "TRADE").filter((item) => text(item, "close_reason") === "stop_out");
@@ -258,13 +258,6 @@ export function judgeMarginEvents(
       .map((id) => `${id} is named by a stop.out and was not liquidated`),
     ...judgeEpisodes(changes),
   ];
-}
-
-/** Armed again: since the change before, or in one change with the call. */
-function isRearmed(before: RawItem | undefined, after: RawItem | undefined): boolean {
-  if (after?.["et"] !== "RISK" || after["armed"] !== true) return false;
-  const calls = before === undefined ? 0n : whole(before, "episode");
-  return before?.["armed"] === false || whole(after, "episode") > calls;
 }
 
 function closedIn(object: Record<string, unknown>): string[] {
