@@ -6,29 +6,31 @@ import { type Book, bookEntries, type Entry } from "../trading/book.ts";
 import type { DealUndo } from "./undo.ts";
 
 /**
- * The number of the first entry of a deal that closed a position, where a loss was settled since then: the ledger from
- * there on says what is given back with the deal. Almost always undefined.
+ * The number of the first entry of a deal that closed lots, where a loss was settled or a debit made a debt since then:
+ * the ledger from there on says what is given back with the deal, and which debts are left without it. Almost always
+ * undefined.
  */
 export function settledSince({ closed, entries }: DealUndo, { below_zero_seq }: Balance): number | undefined {
   const [first] = entries;
-  if (closed?.position === undefined || first === undefined) return undefined;
+  if (closed === undefined || first === undefined) return undefined;
   return (below_zero_seq ?? 0) > first.seq ? first.seq : undefined;
 }
 
 /**
  * Gives back the corrections and the credit of losses that were settled since a deal which is taken back: its position
- * was open all the time, so there was nothing to settle. The result is that of a replay without the deal.
+ * was open all the time, so there was nothing to settle. A debit that found less than there is without the deal leaves
+ * no debt. The result is that of a replay without the deal.
  * @param since the entries from its first one on, as they are stored
  */
 export function withoutCorrections(book: Book, since: readonly Ledger[], context: Context): Book {
   const covers = ({ settlement }: Ledger) => settlement === "correction" || settlement === "credit";
-  if (!since.some(covers)) return book;
   const { account, balance } = book;
   const own = book.changes.flatMap((change) =>
     change.op === "create" && change.entity === "ledger" ? [change.item as Ledger] : [],
   );
   const lots = lotsOf(balance);
   const end = replay({ entries: [...since, ...own], lots });
+  if (!since.some(covers)) return { ...book, balance: { ...balance, debt_minor: end.debt_minor } };
   const credit = end.unspent_minor;
   const correction = balance.balance_minor - credit - end.balance_minor;
   const changes = lotChanges(lots, end.lots);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { feedRejects } from "../../../shared/table/entities.ts";
-import { closing, opening, reversal } from "../../support/builders/bridge.ts";
+import { closing, moneyMoved, opening, reversal } from "../../support/builders/bridge.ts";
 import { broker, caller, newSource, trader } from "./feed-cases.ts";
 
 const { changeItem } = await import("../../../shared/table/items.ts");
@@ -73,6 +73,29 @@ describe("a deal that a platform takes back", () => {
     const again = [closing("D-3", "P-1", { profit: "-150.00" }), reversal(login, "R-2", "D-3")];
     expect(said(await source.send(...again))).toEqual(["applied", "applied"]);
     expect(await balance()).toBe("100.00");
+  });
+
+  it.each([
+    ["a position", {}],
+    ["a part of one", { lots: "0.01" }],
+  ])("that closed %s leaves no debt of a fee that found less money by it", async (_, part) => {
+    const source = await newSource({ authoritative: "service" });
+    const { id, login } = await trader("100.00");
+    const terms = { commission: "0", lots: "0.02" };
+    const loses = (deal: string, position: string, profit: string, more = {}) =>
+      closing(deal, position, { commission: "0", profit, ...more });
+    const items = [
+      opening(login, "D-1", "P-1", terms),
+      opening(login, "D-2", "P-2", terms),
+      loses("D-3", "P-1", "-150.00", part),
+      moneyMoved(login, "B-1", "fee", "-0.10"),
+      reversal(login, "R-1", "D-3"),
+      loses("D-4", "P-1", "-50.00"),
+      loses("D-5", "P-2", "-100.00"),
+    ];
+    for (const item of items) expect(said(await source.send(item))).toEqual(["applied"]);
+    // The fee was paid from 100.00: all that is below zero is a loss of trading, which is corrected.
+    expect((await broker.get(`/accounts/${id}/balance`)).balance).toBe("0.00");
   });
 
   it("of a netting position that it turned round gives the name back", async () => {
