@@ -3,8 +3,8 @@ import { inCommitOrder } from "../../../shared/events/publish.ts";
 import { type BridgeItem, closing, opening, reversal } from "../../support/builders/bridge.ts";
 import { newSource, outboxesOf, trader } from "./feed-cases.ts";
 
-/** One trade as the events of outbox items show it: the trade that each is next to, and the version it tells of. */
-const told = (outboxes: ReturnType<typeof inCommitOrder>, tradeId: string) =>
+/** The versions of a trade in the order of these outbox items, and whether each item is stored next to the trade. */
+const versionsOf = (outboxes: ReturnType<typeof inCommitOrder>, tradeId: string) =>
   outboxes.flatMap(({ root_id, events }) =>
     events.flatMap((text) => {
       const { resource } = JSON.parse(text).body;
@@ -14,12 +14,15 @@ const told = (outboxes: ReturnType<typeof inCommitOrder>, tradeId: string) =>
 
 /** The order in which events are published that wait, where the clock of the machine that wrote the later is behind. */
 async function published(accountId: string, known: ReadonlySet<string>) {
-  const own = (await outboxesOf()).filter(({ events }) => events.some((text) => text.includes(accountId)));
+  const own = await ofAccount(accountId);
   const behind = own.map((item) =>
     known.has(item.id) ? item : { ...item, created_at: new Date(Date.parse(item.created_at) - 60_000).toISOString() },
   );
   return inCommitOrder(behind);
 }
+
+const ofAccount = async (id: string) =>
+  (await outboxesOf()).filter(({ events }) => events.some((text) => text.includes(id)));
 
 const idsNow = async () => new Set((await outboxesOf()).map(({ id }) => id));
 
@@ -40,7 +43,7 @@ describe("the events of a batch", () => {
     );
     const known = await idsNow();
     await source.send(reversal(account.login, "R-4", "D-4"));
-    expect(told(await published(account.id, known), opened.trade_id)).toEqual(
+    expect(versionsOf(await published(account.id, known), opened.trade_id)).toEqual(
       [1, 3, 4].map((version) => ({ version, isOwn: true })),
     );
   });
@@ -55,7 +58,7 @@ describe("the events of a batch", () => {
     );
     const known = await idsNow();
     await source.send(reversal(account.login, "R-3", "D-3"));
-    expect(told(await published(account.id, known), results[1].trade_id)).toEqual([
+    expect(versionsOf(await published(account.id, known), results[1].trade_id)).toEqual([
       { version: 1, isOwn: false },
       { version: 2, isOwn: true },
       { version: 3, isOwn: true },
@@ -76,8 +79,9 @@ describe("the events of a batch", () => {
       closing("C-9", "P-9", { ...stopOut, profit: "-100.00" }),
       closing("C-1", "P-1", { ...stopOut, profit: "-100.00" }),
     );
-    const own = (await outboxesOf()).filter(({ events }) => events.some((text) => text.includes(account.id)));
-    const types = inCommitOrder(own).flatMap(({ events }) => events.map((text) => JSON.parse(text).body));
+    const types = inCommitOrder(await ofAccount(account.id)).flatMap(({ events }) =>
+      events.map((text) => JSON.parse(text).body),
+    );
     const closed = types.filter(({ type }) => type === "trade.closed").map(({ resource }) => resource.id);
     expect(new Set(closed)).toEqual(new Set([...first, results[0]].map(({ trade_id }) => trade_id)));
     const order = types.map(({ type }) => type);

@@ -1,6 +1,7 @@
 import { countOf, groupBy, ofType, text, whole } from "../emulator/raw-items.ts";
 import type { RawChange, RawItem, RawValue } from "../emulator/raw-table.ts";
 import type { Announced } from "./oracle-changes.ts";
+import { tenantOf } from "./oracle-terms.ts";
 
 /**
  * Whether a source has made an item. What several deals of one batch do to a trade, its position or an order is written
@@ -55,16 +56,10 @@ function imageOf({ id, version }: Announced["resource"], { object }: Announced["
 export function judgeTradeEvents(
   items: readonly RawItem[],
   changes: readonly RawChange[],
-  announced: readonly Announced[],
+  ordered: readonly (readonly Announced[])[],
 ): string[] {
-  const waiting = ofType(items, "OUTBOX").map((item) => bodiesIn(item));
-  const published = [...groupBy(ofType(items, "EVENT"), (item) => text(item, "tenant_id")).values()].map((events) =>
-    events
-      .toSorted((one, other) => Number(whole(one, "sequence") - whole(other, "sequence")))
-      .map((item) => JSON.parse(text(item, "payload")) as Announced),
-  );
-  const others = [...unannounced(items, announced), ...shownOtherwise(changes, announced)];
-  return [...[...waiting, ...published].flatMap(descending), ...others];
+  const announced = ordered.flat();
+  return [...ordered.flatMap(descending), ...unannounced(items, announced), ...shownOtherwise(changes, announced)];
 }
 
 const shownAsStored = ["status", "lots", "initial_lots", "side", "symbol", "open_price", "close_price", "close_reason"];
@@ -80,9 +75,17 @@ function shownOtherwise(changes: readonly RawChange[], announced: readonly Annou
   });
 }
 
-/** The events of an outbox item in their order. */
-export function bodiesIn(item: RawItem): Announced[] {
-  return (item["events"] as readonly string[]).map((each) => (JSON.parse(each) as { body: Announced }).body);
+/** All events, those of each outbox item and the published ones of each tenant in their order. */
+export function orderedEvents(items: readonly RawItem[]): readonly (readonly Announced[])[] {
+  const waiting = ofType(items, "OUTBOX").map((item) =>
+    (item["events"] as readonly string[]).map((each) => (JSON.parse(each) as { body: Announced }).body),
+  );
+  const published = [...groupBy(ofType(items, "EVENT"), tenantOf).values()].map((events) =>
+    events
+      .toSorted((one, other) => Number(whole(one, "sequence") - whole(other, "sequence")))
+      .map((item) => JSON.parse(text(item, "payload")) as Announced),
+  );
+  return [...waiting, ...published];
 }
 
 function descending(events: readonly Announced[]): string[] {

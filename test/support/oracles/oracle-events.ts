@@ -1,7 +1,7 @@
 import { countOf, groupBy, ofType, text, whole } from "../emulator/raw-items.ts";
 import type { RawChange, RawItem } from "../emulator/raw-table.ts";
 import { endpointIdsOf } from "./event-items.ts";
-import { bodiesIn, judgeTradeEvents, oneByOne } from "./merged-trades.ts";
+import { judgeTradeEvents, oneByOne, orderedEvents } from "./merged-trades.ts";
 import type { Announced } from "./oracle-changes.ts";
 import { tenantOf } from "./oracle-terms.ts";
 import { expectedTradeEvents, judgeMarginEvents, marginKinds } from "./trading-oracle.ts";
@@ -11,10 +11,8 @@ import { expectedTradeEvents, judgeMarginEvents, marginKinds } from "./trading-o
  * taken from what waits in the outbox and what is published; what should be there follows from the stream.
  */
 export function judgeEvents(items: readonly RawItem[], changes: readonly RawChange[]): string[] {
-  const announced = [
-    ...ofType(items, "OUTBOX").flatMap(bodiesIn),
-    ...ofType(items, "EVENT").map((item) => JSON.parse(text(item, "payload")) as Announced),
-  ];
+  const ordered = orderedEvents(items);
+  const announced = ordered.flat();
   const nameOf = ({ type, resource }: Announced) => `${type} of ${resource.id} at version ${resource.version}`;
   const told = countOf(announced.filter(({ type }) => !marginKinds.has(type)).map(nameOf));
   const expected = countOf(oneByOne(changes, announced).flatMap(expectedEvents));
@@ -27,7 +25,7 @@ export function judgeEvents(items: readonly RawItem[], changes: readonly RawChan
       .filter(({ resource, data }) => data.object["id"] !== resource.id || data.object["version"] !== resource.version)
       .map((event) => `${nameOf(event)} shows another version`),
     ...judgeSequences(items),
-    ...judgeTradeEvents(items, changes, announced),
+    ...judgeTradeEvents(items, changes, ordered),
     ...judgeMarginEvents(announced, items, changes),
   ];
 }
