@@ -8,7 +8,13 @@ import { type Placing, quoteSymbol, type StoryOptions, withPlacing } from "./sta
 interface Answer {
   readonly id: string;
   readonly command_id: string;
-  readonly data: readonly { readonly id: string }[];
+  readonly data: readonly Command[];
+}
+
+/** What is read of a command. */
+interface Command {
+  readonly id: string;
+  readonly transaction_id: string;
 }
 
 /** Money within the brokerage: a correction, and transfers between accounts in two currencies with open positions. */
@@ -78,10 +84,20 @@ async function decidedByAnother(placing: Placing, post: (path: string, body: obj
 
 interface Linked {
   readonly stack: StoryOptions["stack"];
-  readonly call: (method: string, path: string, body?: object) => Promise<Answer>;
+  readonly call: Call;
   readonly source: string;
   readonly client_id: string;
   readonly account_id: string;
+}
+
+type Call = (method: string, path: string, body?: object) => Promise<Answer>;
+
+/**
+ * Takes the commands of a source until this one is among them. On this clock a lease lasts 100 ms: on a busy machine
+ * the search for a command before it may be taken first.
+ */
+async function takeUntil(call: Call, source: string, isWanted: (command: Command) => boolean): Promise<Command> {
+  return eventually(async () => (await call("POST", `${source}/commands/take`, {})).data.find(isWanted), 60_000);
 }
 
 /** A transfer whose debit its platform reports and never acknowledges: the sweep credits an account with a position. */
@@ -94,10 +110,10 @@ async function tellOfTransfer({ stack, call, source, client_id, account_id }: Li
   expect(opened.kind).toBe("done");
   const transfer = { from_account_id: account_id, to_account_id, amount: "10.00" };
   const { id } = await call("POST", "/transactions/transfer", transfer);
-  const [command] = (await call("POST", `${source}/commands/take`, {})).data;
+  const debit = await takeUntil(call, source, ({ transaction_id }) => transaction_id === id);
   const { expected_next_seq: seq } = (await api.call<{ expected_next_seq: string }>("GET", source)).body;
   const operation = { operation_id: "B-7", platform_login: "7002", kind: "withdrawal", amount: "10.00" };
-  const data = { ...operation, reference: command?.id };
+  const data = { ...operation, reference: debit.id };
   await call("POST", `${source}/batches`, { first_seq: seq, items: [{ seq, type: "balance_operation", data }] });
   await eventually(async () => {
     const { body } = await api.call<{ status: string }>("GET", `/transactions/${id}`);
@@ -125,34 +141,36 @@ export async function tellOfCommands({ stack, saboteur }: StoryOptions): Promise
   const placing = { stack, saboteur, account_id };
   const deposited = async (amount: string) => {
     const deposit = await call("POST", "/transactions/deposit", { account_id, amount, status: "completed" });
-    await call("POST", `${source}/commands/take`, {});
-    return `${source}/commands/${deposit.command_id}`;
+    await takeUntil(call, source, (command) => command.id === deposit.command_id);
+    return deposit;
   };
   const done = (operation_id?: string) => ({ attempt: 1, status: "done", operation_id });
+  const acknowledge = (id: string, body: object) => call("POST", `${source}/commands/${id}/ack`, body);
   const first = await deposited("100.00");
-  await call("POST", `${first}/ack`, done("B-1"));
+  await acknowledge(first.command_id, done("B-1"));
   await quoteSymbol(stack);
   const floor = await floorOf(stack);
   expect((await floor.open(account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" })).kind).toBe("done");
   const second = await deposited("1.00");
-  await withPlacing(placing, "ack-command", () => call("POST", `${second}/ack`, done("B-2")));
-  const lost = await deposited("2.00");
-  await call("POST", `${lost}/ack`, { attempt: 1, status: "unknown" });
-  const [search] = (await call("POST", `${source}/commands/take`, {})).data;
-  await call("POST", `${source}/commands/${search?.id}/ack`, done());
+  await withPlacing(placing, "ack-command", () => acknowledge(second.command_id, done("B-2")));
+  const { id: transaction_id, command_id: lost_id } = await deposited("2.00");
+  const lost = `${source}/commands/${lost_id}`;
+  await acknowledge(lost_id, { attempt: 1, status: "unknown" });
+  const isItsSearch = ({ id, ...command }: Command) => id !== lost_id && command.transaction_id === transaction_id;
+  await acknowledge((await takeUntil(call, source, isItsSearch)).id, done());
   // Ten minutes must have passed since its lease.
   await withPlacing(placing, "requeue-command", () =>
-    eventually(async () => (await api.call("POST", `${lost}/requeue`)).status === 200 || undefined),
+    eventually(async () => (await api.call("POST", `${lost}/requeue`)).status === 200 || undefined, 60_000),
   );
-  await call("POST", `${source}/commands/take`, {});
-  await call("POST", `${lost}/ack`, { attempt: 2, status: "failed" });
+  await takeUntil(call, source, ({ id }) => id === lost_id);
+  await acknowledge(lost_id, { attempt: 2, status: "failed" });
   await tellOfTransfer({ stack, call, source, client_id: client.id, account_id });
   // The lease of its debit may have run out before the item came: then a search waits, and the source cannot end.
   await eventually(async () => {
     const { data } = await call("POST", `${source}/commands/take`, {});
     for (const { id } of data) await call("POST", `${source}/commands/${id}/ack`, done());
     return (await call("GET", `${source}/commands?status=waiting`)).data.length === 0 || undefined;
-  });
+  }, 60_000);
   for (const path of ["/feed/sources", `${source}/commands`, lost]) await api.call("GET", path);
   await call("PATCH", source, { paused: true });
   // The index may still show a command that has ended.
