@@ -28,7 +28,7 @@ const longForms: Readonly<Record<string, LongForm>> = {
   transfers: { env: { TRANSFER_TURNS: "500" }, file: "test/data/trading/internal-money.test.ts" },
   states: { env: { STATE_RACES: "60" }, file: "states.test.ts" },
   programs: { env: { ...random, SIMULATION_RUNS: "300" }, file: "test/simulation/programs.test.ts" },
-  mutants: { env: { MUTANTS_HEALTHY: "1" }, file: "test/simulation/mutants.test.ts" },
+  mutants: { env: { MUTANTS: "all" }, file: "test/simulation/mutants.test.ts" },
   publishing: {
     env: { PUBLISHING_RUNS: "200", PUBLISHING_SEED: "random" },
     file: "test/simulation/publishing.test.ts",

@@ -1,14 +1,14 @@
 /**
- * Runs the test of each mutation on sources with its bug, as `npm test` would, and prints one line of JSON: what became
- * of each test. One server transforms the sources for all of them; between two runs it forgets the files with the bugs.
- * MUTANTS_HEALTHY=1 runs all these tests without a bug too.
+ * Runs the tests of the mutations on sources with their bugs, as `npm test` would, and prints one line of JSON: what
+ * became of each test. One server transforms the sources for all of them; between two runs it forgets the files with
+ * the bugs. It plants those of the short form; with MUTANTS=all every one, and runs all these tests without a bug too.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createVitest } from "vitest/node";
 import { clientFiles, deployedClients } from "./support/deployed-clients.ts";
-import { fileOf, type Mutation, mutations, planted } from "./support/rules/mutations.ts";
+import { fileOf, type Mutation, mutations, planted, shortForm } from "./support/rules/mutations.ts";
 
 /** What became of a test that ran on the sources with a bug, or without one. */
 export interface MutantOutcome {
@@ -20,6 +20,8 @@ export interface MutantOutcome {
 }
 
 const root = new URL("..", import.meta.url).pathname;
+const isLong = process.env["MUTANTS"] === "all";
+const chosen = isLong ? mutations : shortForm;
 const answersDir = mkdtempSync(join(tmpdir(), "brokerage-answers-"));
 /** The bug that the sources have now. */
 let current: Mutation | undefined;
@@ -40,7 +42,7 @@ const vitest = await createVitest(
     hookTimeout: 60_000,
     maxWorkers: 1,
     isolate: false,
-    include: [...new Set(mutations.map(({ test }) => test.file))],
+    include: [...new Set(chosen.map(({ test }) => test.file))],
   },
   {
     plugins: [
@@ -78,8 +80,8 @@ async function outcomesOf(project: string, { test }: Mutation, bug?: Mutation): 
 }
 
 const outcomes: MutantOutcome[] = [];
-for (const mutation of mutations) {
-  if (process.env["MUTANTS_HEALTHY"] === "1") outcomes.push(...(await outcomesOf("healthy", mutation)));
+for (const mutation of chosen) {
+  if (isLong) outcomes.push(...(await outcomesOf("healthy", mutation)));
   outcomes.push(...(await outcomesOf(mutation.name, mutation, mutation)));
 }
 await vitest.close();

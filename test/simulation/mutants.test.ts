@@ -2,15 +2,15 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { MutantOutcome } from "../mutants.ts";
-import { mutations, planted, sourceOf } from "../support/rules/mutations.ts";
+import { mutations, planted, shortForm, sourceOf } from "../support/rules/mutations.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /**
- * Whether the tests run without the bugs too, under the same shorter waits. `npm test` runs them so by themselves, and
- * fails when one of them does.
+ * Whether every bug is planted, and the tests run without the bugs too, under the same shorter waits. `npm test` runs
+ * them so by themselves, and fails when one of them does.
  */
-const thorough = process.env["MUTANTS_HEALTHY"] === "1";
+const isLong = process.env["MUTANTS"] === "all";
 
 /** Runs the tests of all mutations, each with its bug, as `npm test` would. */
 function run(): Promise<readonly MutantOutcome[]> {
@@ -36,12 +36,15 @@ beforeAll(async () => {
   outcomes = await run();
 }, 240_000);
 
-describe.each(mutations)("the bug $name", (mutation) => {
+it.each(mutations)("the bug $name has its place in the sources", (mutation) => {
+  expect(planted(mutation, sourceOf(mutation))).not.toBe(sourceOf(mutation));
+});
+
+describe.each(isLong ? mutations : shortForm)("the bug $name", (mutation) => {
   const of = (project: string) =>
     outcomes.filter((each) => each.project === project && each.test.includes(mutation.test.name));
 
   it("is found by the test that is there for it", () => {
-    expect(planted(mutation, sourceOf(mutation))).not.toBe(sourceOf(mutation));
     const failed = of(mutation.name).filter(({ state }) => state === "failed");
     expect(failed.length).toBeGreaterThan(0);
     // A test that could not even be loaded would prove nothing.
@@ -50,7 +53,7 @@ describe.each(mutations)("the bug $name", (mutation) => {
     );
   });
 
-  if (thorough) {
+  if (isLong) {
     it("is not found by that test without it", () => {
       const well = of("healthy").filter(({ state }) => state !== "skipped");
       expect(well.map(({ state, messages }) => [state, messages])).toEqual(well.map(() => ["passed", []]));

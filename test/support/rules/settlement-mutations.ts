@@ -42,6 +42,7 @@ export const settlementMutations: readonly Mutation[] = [
   },
   {
     name: "a settlement handed out while its operation is put aside",
+    always: true,
     file: "shared/domain/command/settlement.ts",
     edits: [["(balance?.aside_minor ?? 0n) >= amount_minor;", "(balance?.aside_minor ?? 0n) < 0n;"]],
     test: {
