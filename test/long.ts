@@ -22,6 +22,7 @@ const longForms: Readonly<Record<string, LongForm>> = {
   debt: { env: { DEBT_RUNS: "20000" }, file: "test/domain/debt-programs.test.ts" },
   filters: { env: { FILTER_SORTS: "both" }, file: "test/data/filters.test.ts" },
   fuzz: { env: { FUZZ_RUNS: "2000", FUZZ_SEED: String(Date.now() % 1e9) }, file: "test/http/fuzz.test.ts" },
+  linters: { env: { LINTERS: "all" }, file: "test/http/linters.test.ts" },
   lists: { env: { WALK_TRANSACTIONS: "1000" }, file: "test/e2e/lists.test.ts" },
   races: { env: { RACE_RUNS: "60", RACE_SEED: "random" }, file: "test/simulation/trading-races.test.ts" },
   "margin-walk": { env: { WALK_RUNS: "40", WALK_SEED: "random" }, file: "test/simulation/margin-walk.test.ts" },

@@ -9,7 +9,7 @@ import { startApi } from "../../support/emulator/api.ts";
 import { putRaw } from "../../support/emulator/deliveries.ts";
 import { publishDirectly } from "../../support/emulator/publishing.ts";
 import { ofType, text, whole } from "../../support/emulator/raw-items.ts";
-import { type RawItem, readStream, scanTable } from "../../support/emulator/raw-table.ts";
+import { itemsOf, type RawItem, readStream } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { findings } from "../../support/oracles/oracle.ts";
@@ -76,7 +76,7 @@ const keyOf = (item: RawItem) => ({ pk: { S: text(item, "pk") }, sk: { S: text(i
 
 /** An item of a tenant, as it is stored. */
 async function stored(tenant: string, type: string, wanted: (item: RawItem) => boolean = () => true): Promise<RawItem> {
-  const items = ofType(await scanTable(api.emulator), type).filter((item) => text(item, "pk").startsWith(tenant));
+  const items = await itemsOf(api.emulator, { type, tenant });
   const found = items.toSorted((a, b) => (text(a, "sk") < text(b, "sk") ? -1 : 1)).find(wanted);
   if (found === undefined) throw new Error(`There is no ${type}.`);
   return found;
@@ -170,7 +170,7 @@ const planted: Readonly<Record<string, (own: Books) => Promise<object>>> = {
 
 /** The events of differences that wait for a tenant. */
 async function announcedBy(tenant: string) {
-  const waiting = ofType(await scanTable(api.emulator), "OUTBOX").filter((item) => item["tenant_id"] === tenant);
+  const waiting = (await itemsOf(api.emulator, { type: "OUTBOX" })).filter((item) => item["tenant_id"] === tenant);
   const bodies = waiting.flatMap((item) => item["events"] as readonly string[]).map((each) => JSON.parse(each).body);
   return bodies.filter(({ type }) => type === "reconciliation.difference_found");
 }
@@ -182,7 +182,7 @@ describe("the nightly reconciliation", () => {
     const [run] = await reportOf(own.caller);
     expect(run).toMatchObject({ status: "completed", difference_count: 0, differences: [], unsettled: 0 });
     expect(run?.checked).toMatchObject({ accounts: 2, ledger_entries: 4, transactions: 3 });
-    const items = (await scanTable(api.emulator)).filter((item) => text(item, "pk").startsWith(own.tenant));
+    const items = await itemsOf(api.emulator, { tenant: own.tenant });
     const count = (type: string) => ofType(items, type).length;
     expect(run?.checked).toMatchObject({ control_entries: count("CONTRA"), events: count("EVENT") });
     expect(run?.checked.audit_entries).toBeGreaterThan(5);

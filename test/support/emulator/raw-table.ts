@@ -42,6 +42,21 @@ export function itemsOfAccount(
   });
 }
 
+/** Items of the main table of one kind, by its `et`, of one brokerage, or both. What is not asked for is not sent. */
+export function itemsOf(
+  emulator: Pick<Emulator, "client" | "tableName">,
+  { type, tenant }: { readonly type?: string; readonly tenant?: string },
+): Promise<RawItem[]> {
+  const conditions = { "et = :type": type, "begins_with(pk, :tenant)": tenant };
+  const asked = Object.entries(conditions).filter(([, value]) => value !== undefined);
+  const values = { ...(type && { ":type": { S: type } }), ...(tenant && { ":tenant": { S: tenant } }) };
+  return scan(emulator, {
+    TableName: emulator.tableName,
+    FilterExpression: asked.map(([condition]) => condition).join(" AND "),
+    ExpressionAttributeValues: values,
+  });
+}
+
 async function scan({ client }: Pick<Emulator, "client">, input: ScanCommandInput): Promise<RawItem[]> {
   const items: RawItem[] = [];
   let start: Record<string, AttributeValue> | undefined;
