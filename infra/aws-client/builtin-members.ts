@@ -13,6 +13,7 @@ export const builtinMembers: Readonly<Record<string, readonly string[]>> = {
     "createHmac",
     "createPrivateKey",
     "createPublicKey",
+    "createSecretKey",
     "diffieHellman",
     "generateKeyPairSync",
     "getRandomValues",

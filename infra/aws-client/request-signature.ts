@@ -1,4 +1,4 @@
-import { createHmac, hash } from "node:crypto";
+import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
 
 /** What is signed of a request; its headers are all there but those that the signature adds. */
 interface Unsigned {
@@ -26,8 +26,11 @@ interface Scope {
 /** Headers that a hop may change, and so may not be signed; of the SDK's list those that a client of ours sends. */
 const unsigned = new Set(["user-agent", "X-Amzn-Trace-Id"]);
 
-/** The key of a day, a region and a service is the same for every request, so the last of each service is kept. */
-const keys = new Map<string, { readonly made_of: string; readonly key: Buffer }>();
+/**
+ * The key of a day, a region and a service is the same for every request, so the last of each service is kept. It is a
+ * KeyObject: Node 24 takes 27 us for an HMAC by a key of bytes, and 3 us by this (ADR 0072).
+ */
+const keys = new Map<string, { readonly made_of: string; readonly key: KeyObject }>();
 
 /**
  * The headers of a request with its signature (AWS Signature Version 4, header form, of a body that is there whole).
@@ -69,14 +72,14 @@ export function queryOf(query: Readonly<Record<string, string>>): string {
   return parameters.toSorted().join("&");
 }
 
-function keyOf({ secretAccessKey: secret }: Credentials, scope: string, service: string): Buffer {
+function keyOf({ secretAccessKey: secret }: Credentials, scope: string, service: string): KeyObject {
   const made_of = `${secret}/${scope}`;
   const known = keys.get(service);
   if (known?.made_of === made_of) return known.key;
-  let key: Buffer | string = `AWS4${secret}`;
-  for (const part of scope.split("/")) key = createHmac("sha256", key).update(part).digest();
-  keys.set(service, { made_of, key: key as Buffer });
-  return key as Buffer;
+  let key = createSecretKey(`AWS4${secret}`, "utf8");
+  for (const part of scope.split("/")) key = createSecretKey(createHmac("sha256", key).update(part).digest());
+  keys.set(service, { made_of, key });
+  return key;
 }
 
 function sha256(text: string | Uint8Array): string {

@@ -3,6 +3,7 @@ import {
   createDecipheriv,
   createPrivateKey,
   createPublicKey,
+  createSecretKey,
   diffieHellman,
   generateKeyPairSync,
   hkdfSync,
@@ -68,8 +69,8 @@ export function openWith(privateKey: string, sealed: string, aad: string): strin
 /** Key and nonce of one text: both follow from a secret that no other text has. */
 function derived(agreed: Buffer, point: string, publicKey: string) {
   const [salt, info] = [`${point}.${publicKey}`, `brokerage ${version} person`];
-  const bytes = Buffer.from(hkdfSync("sha256", agreed, salt, info, keyBytes + ivBytes));
-  return { key: bytes.subarray(0, keyBytes), iv: bytes.subarray(keyBytes) };
+  const bytes = Buffer.from(hkdfSync("sha256", createSecretKey(agreed), salt, info, keyBytes + ivBytes));
+  return { key: createSecretKey(bytes.subarray(0, keyBytes)), iv: bytes.subarray(keyBytes) };
 }
 
 function publicKeyOf(x: string): KeyObject {

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { limits } from "../limits.ts";
 import { bounded } from "./budget.ts";
@@ -14,16 +14,17 @@ const tagBytes = 16;
 const keyBytes = 32;
 
 let client: SecretsManagerClient | undefined;
-let cached: { readonly key: Buffer; readonly untilMs: number } | undefined;
-let asking: Promise<Buffer> | undefined;
+let cached: { readonly key: KeyObject; readonly untilMs: number } | undefined;
+let asking: Promise<KeyObject> | undefined;
 
 /**
  * A key of 32 bytes for one purpose, derived from the service key by HKDF-SHA256 (RFC 5869). Keys of two purposes, or
- * of two salts, say nothing of each other.
+ * of two salts, say nothing of each other. A KeyObject, which costs a cipher a quarter of what bytes do (ADR 0072).
  * @throws Error when Secrets Manager does not answer and the service key was never read
  */
-export async function deriveKey(purpose: string, salt = ""): Promise<Buffer> {
-  return Buffer.from(hkdfSync("sha256", await serviceKey(), salt, `brokerage ${version} ${purpose}`, keyBytes));
+export async function deriveKey(purpose: string, salt = ""): Promise<KeyObject> {
+  const info = `brokerage ${version} ${purpose}`;
+  return createSecretKey(Buffer.from(hkdfSync("sha256", await serviceKey(), salt, info, keyBytes)));
 }
 
 /**
@@ -56,7 +57,7 @@ export async function open(purpose: string, sealed: Sealed, aad: string, salt = 
 }
 
 /** The service key, read again every few minutes; an old reading serves on while Secrets Manager does not answer. */
-async function serviceKey(): Promise<Buffer> {
+async function serviceKey(): Promise<KeyObject> {
   if (cached !== undefined && cached.untilMs > nowMs()) return cached.key;
   asking ??= readServiceKey().finally(() => {
     asking = undefined;
@@ -69,7 +70,7 @@ async function serviceKey(): Promise<Buffer> {
   }
 }
 
-async function readServiceKey(): Promise<Buffer> {
+async function readServiceKey(): Promise<KeyObject> {
   client ??= bounded(
     // Two tries leave time for the request that waits, which an older reading of the key may serve.
     new SecretsManagerClient({ maxAttempts: 2, requestHandler: limits.calls.handler }),
@@ -78,6 +79,6 @@ async function readServiceKey(): Promise<Buffer> {
     new GetSecretValueCommand({ SecretId: env.serviceKeySecretId }),
   );
   if (text.length < keyBytes) throw new Error("The service key is too short to be one.");
-  cached = { key: Buffer.from(text, "utf8"), untilMs: nowMs() + limits.token.service_key_seconds * 1000 };
+  cached = { key: createSecretKey(text, "utf8"), untilMs: nowMs() + limits.token.service_key_seconds * 1000 };
   return cached.key;
 }

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 
 /** What is signed: the event, its bytes as they are sent, and the moment of this attempt. */
 export interface Signed {
@@ -43,8 +43,8 @@ export function signatureHeaders(signed: Signed, secrets: readonly string[]): Si
   };
 }
 
-function keyOf(secret: string): Buffer {
+function keyOf(secret: string): KeyObject {
   const key = secret.startsWith(prefix) ? Buffer.from(secret.slice(prefix.length), "base64") : Buffer.alloc(0);
   if (key.length !== 32) throw new Error("The secret has another form.");
-  return key;
+  return createSecretKey(key);
 }
