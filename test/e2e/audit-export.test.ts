@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -13,7 +12,7 @@ import { dayKeys, lastDayOver } from "../../shared/domain/audit/seal.ts";
 import { limits } from "../../shared/limits.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { outboxes } from "../../shared/table/entities.ts";
-import { machineNode } from "../support/machine-node.ts";
+import { startCommandProcess } from "../support/command-process.ts";
 import { apiClient, type Credentials, getToken } from "../support/stack/api-client.ts";
 import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
@@ -22,7 +21,8 @@ import { eventually } from "../support/wait.ts";
 /** A brokerage without any entry: its first token leaves one. */
 type Made = Credentials & { readonly tenant_id: string; readonly application_id: string };
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
+const commands = startCommandProcess(fileURLToPath(new URL("../../", import.meta.url)));
+const command = fileURLToPath(new URL("../../infra/tools/audit/run.ts", import.meta.url));
 const day = lastDayOver(new Date().toISOString(), limits.audit.sealed_after_seconds);
 const folder = mkdtempSync(join(tmpdir(), "brokerage-export-"));
 
@@ -36,20 +36,17 @@ beforeAll(async () => {
   bucket = stack.cloud.assembly.outputs["AuditBucketName"] ?? "";
 });
 afterAll(async () => {
+  await commands.stop();
   rmSync(folder, { recursive: true, force: true });
   await stack?.stop();
 });
 
 /** Runs `npm run audit` with the credentials of the operator in its environment, as on AWS. */
-function audit(...words: string[]): Promise<{ readonly code: number; readonly text: string }> {
+async function audit(...words: string[]): Promise<{ readonly code: number | null; readonly text: string }> {
   const { PATH = "", HOME = "" } = process.env;
   const env = { PATH, HOME, ...operatorEnvironment(stack.cloud) };
-  const command = ["--import", "tsx", "infra/tools/audit/run.ts", ...words];
-  return new Promise((resolve) => {
-    execFile(machineNode, command, { cwd: root, env }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr });
-    });
-  });
+  const { code, stdout, stderr } = await commands.run(command, words, env);
+  return { code, text: stdout + stderr };
 }
 
 const verify = (...words: string[]) => audit("verify", ...words, "--brokerage", own.tenant_id);

@@ -1,26 +1,10 @@
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { StreamClient } from "../../infra/stream-client/stream-client.ts";
 import { followStream } from "../../infra/tools/demo/follow-stream.ts";
 import { lifePlot, lifeTable, type Moment, tableOf } from "../../infra/tools/demo/picture.ts";
 import { type Arrival, type Streamed, tellStory } from "../../infra/tools/demo/story.ts";
-import { type Receiver, startReceiver } from "../../infra/tools/receiver.ts";
-import { machineNode } from "../support/machine-node.ts";
+import { type Receiver, startReceiver } from "../../infra/tools/receiver/receiver.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
-
-const root = new URL("../..", import.meta.url).pathname;
-
-describe("npm run demo", () => {
-  it("tells what it does, and starts nothing for that", () => {
-    const { scripts } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-    const [, ...words] = String(scripts.demo).split(" ");
-    const help = execFileSync(machineNode, [...words, "--help"], { cwd: root, encoding: "utf8" });
-    expect(help).toContain("npm run demo -- [options]");
-    expect(help).not.toContain("Starting");
-    expect(() => execFileSync(machineNode, [...words, "--nope"], { cwd: root, stdio: "pipe" })).toThrow();
-  });
-});
 
 describe("the story of the demo", () => {
   const arrivals: Arrival[] = [];

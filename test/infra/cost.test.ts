@@ -1,14 +1,13 @@
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { promisify } from "node:util";
-import { describe, expect, it } from "vitest";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
 import { readAssembly } from "../../infra/local/template/assembly.ts";
 import { billOf } from "../../infra/tools/cost/bill.ts";
 import { usualMonth } from "../../infra/tools/cost/mix.ts";
 import { charges } from "../../infra/tools/cost/resource-types.ts";
 import { costedStage, costOf } from "../../infra/tools/cost/template.ts";
 import { measuredUnits } from "../../infra/tools/cost/units.ts";
-import { machineNode } from "../support/machine-node.ts";
+import { startCommandProcess } from "../support/command-process.ts";
 import { ofType } from "./assembly.ts";
 import { synthesized } from "./stack-cases.ts";
 
@@ -113,14 +112,18 @@ it("the picture in the README says what the command says, within five percent", 
 });
 
 describe("the command", () => {
-  const cost = (...options: string[]) =>
-    promisify(execFile)(machineNode, ["--import", "tsx", "infra/tools/cost/run.ts", ...options], { cwd: root });
+  const commands = startCommandProcess(fileURLToPath(root));
+  const file = fileURLToPath(new URL("infra/tools/cost/run.ts", root));
+  const cost = (...options: string[]) => commands.run(file, options, process.env);
+  afterAll(() => commands.stop());
 
   it("refuses a region without prices and a folder without a stage", async () => {
-    await expect(cost("--region", "mars-1")).rejects.toMatchObject({
+    expect(await cost("--region", "mars-1")).toMatchObject({
+      code: 1,
       stderr: "--region must be one of us-east-1, eu-west-1.\n",
     });
-    await expect(cost("--compare", "functions")).rejects.toMatchObject({
+    expect(await cost("--compare", "functions")).toMatchObject({
+      code: 1,
       stderr: expect.stringContaining("There is no synthesized stage in functions"),
     });
   });

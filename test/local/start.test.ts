@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { PoolAddresses } from "../../infra/local/pool/index.ts";
 import { sourceDigest } from "../../infra/local/synthesis.ts";
 import { invokeFunction } from "../../infra/tools/operator.ts";
+import { startCommandProcess } from "../support/command-process.ts";
 import { machineNode } from "../support/machine-node.ts";
 import { apiClient, getToken } from "../support/stack/api-client.ts";
 import { exchangeIdToken, poolClient } from "../support/stack/pool-client.ts";
@@ -21,8 +22,8 @@ const startArgs = ["--import", tsx, join(root, "infra", "local", "start.ts"), "-
 const folder = temporaryFolder();
 const local = join(folder.path, ".local");
 const readyFile = join(local, "ready.json");
-/** The words of `npm run application` on the service that runs here. */
-const command = ["--import", tsx, join(root, "infra", "tools", "create-application.ts"), "create", "--local"];
+/** Commands of the operator, in the folder of the service, as in a terminal next to it. */
+const commands = startCommandProcess(folder.path);
 const startLimitMs = 30_000;
 const running: ChildProcess[] = [];
 
@@ -58,6 +59,17 @@ function run(args: readonly string[], cwd = folder.path, env: Record<string, str
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
   return { child, text: () => text };
 }
+
+/** Runs a command of the operator; returns its exit code and what it printed. */
+async function operator(name: string, words: readonly string[], more: Record<string, string> = {}) {
+  const { PATH = "", HOME = "" } = process.env;
+  const ran = await commands.run(join(root, "infra", "tools", `${name}.ts`), words, { PATH, HOME, ...more });
+  return { code: ran.code, text: ran.stdout + ran.stderr };
+}
+
+/** `npm run application` on the service that runs here. */
+const application = (words: readonly string[], more?: Record<string, string>) =>
+  operator("create-application", ["create", "--local", ...words], more);
 
 async function ended(child: ChildProcess): Promise<number | null> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
@@ -115,6 +127,7 @@ beforeAll(() => {
 });
 afterAll(async () => {
   await stopAll();
+  await commands.stop();
   folder.remove();
 });
 
@@ -147,11 +160,11 @@ describe("npm start", { timeout: 90_000 }, () => {
         })),
       },
     });
-    const code = ["--import", tsx, join(root, "infra", "tools", "sign-in-code.ts")];
-    const [known, unknown] = [run([...code, "owner@demo.example"]), run([...code, "eva@demo.example"])];
-    expect([await ended(known.child), known.text()]).toEqual([0, expect.stringMatching(/^\d{6}\n$/)]);
-    expect(await ended(unknown.child)).toBe(1);
-    expect(unknown.text()).toContain("there are owner@demo.example, finance@demo.example");
+    const known = await operator("sign-in-code", ["owner@demo.example"]);
+    expect(known).toEqual({ code: 0, text: expect.stringMatching(/^\d{6}\n$/) });
+    const unknown = await operator("sign-in-code", ["eva@demo.example"]);
+    const text = expect.stringContaining("there are owner@demo.example, finance@demo.example");
+    expect(unknown).toEqual({ code: 1, text });
   });
 
   it("refuses a second runner on the same data, and the operator's command works on the first", async () => {
@@ -160,87 +173,69 @@ describe("npm start", { timeout: 90_000 }, () => {
     expect(second.text()).toContain(`Another runner (process ${first.ready.pid}) uses .local/data`);
 
     const { tenant_id: tenant, base_url } = first.ready;
-    const made = run([...command, "--tenant", tenant, "--name", "Second", "--scopes", "clients:read"]);
-    expect(await ended(made.child)).toBe(0);
-    const application = JSON.parse(made.text());
-    expect(application).toMatchObject({
+    const made = await application(["--tenant", tenant, "--name", "Second", "--scopes", "clients:read"]);
+    expect(made.code, made.text).toBe(0);
+    const own = JSON.parse(made.text);
+    expect(own).toMatchObject({
       tenant_id: tenant,
       scopes: ["clients:read"],
       client_secret: expect.any(String),
     });
-    const api = apiClient(base_url, await getToken(base_url, application));
+    const api = apiClient(base_url, await getToken(base_url, own));
     expect((await api.call("GET", "/clients")).status).toBe(200);
-    const wrong = run([...command, "--tenant", tenant, "--name", "Third", "--scopes", "nothing:read"]);
-    expect(await ended(wrong.child)).toBe(1);
-    expect(wrong.text()).toContain('--scopes holds "nothing:read"');
+    const wrong = await application(["--tenant", tenant, "--name", "Third", "--scopes", "nothing:read"]);
+    expect(wrong).toEqual({ code: 1, text: expect.stringContaining('--scopes holds "nothing:read"') });
     // The README's words; credentials and addresses of AWS in the environment do not count here.
     const elsewhere = { AWS_PROFILE: "absent", AWS_ENDPOINT_URL_LAMBDA: "http://127.0.0.1:9", AWS_REGION: "eu-west-9" };
-    const bare = [...command, "--name", "CRM"];
-    const readme = [run(bare, folder.path, elsewhere), run([...bare, "--tenant", "new"])];
-    const tenants = [];
-    for (const { child, text } of readme) {
-      expect(await ended(child), text()).toBe(0);
-      tenants.push(JSON.parse(text()).tenant_id);
-    }
-    expect(new Set([tenant, ...tenants]).size).toBe(3);
-    const unknown = run([...bare, "--tenant", "brk_01JD0000000000000000000009"]);
-    expect(await ended(unknown.child)).toBe(1);
-    expect(unknown.text()).toMatch(/^The function \S+ failed: There is no tenant brk_01JD0000000000000000000009\.\n$/);
+    const bare = ["--name", "CRM"];
+    const readme = [await application(bare, elsewhere), await application([...bare, "--tenant", "new"])];
+    expect(readme.map(({ code }) => code)).toEqual([0, 0]);
+    expect(new Set([tenant, ...readme.map(({ text }) => JSON.parse(text).tenant_id)]).size).toBe(3);
+    const unknown = await application([...bare, "--tenant", "brk_01JD0000000000000000000009"]);
+    expect(unknown.code).toBe(1);
+    expect(unknown.text).toMatch(/^The function \S+ failed: There is no tenant brk_01JD0000000000000000000009\.\n$/);
   });
 
   it("erases the audit of a closed client by the command of the README, and of no other", async () => {
     const { base_url } = first.ready;
-    const tool = (name: string) => ["--import", tsx, join(root, "infra", "tools", name)];
-    const made = run([...tool("create-application.ts"), "create", "--local", "--name", "CRM"]);
-    expect(await ended(made.child)).toBe(0);
-    const application = JSON.parse(made.text());
-    const { tenant_id: tenant } = application;
-    const api = apiClient(base_url, await getToken(base_url, application));
+    const own = JSON.parse((await application(["--name", "CRM"])).text);
+    const { tenant_id: tenant } = own;
+    const api = apiClient(base_url, await getToken(base_url, own));
     const body = { email: "gone@example.com", first_name: "Ana", last_name: "Silva" };
     const { id } = (await api.call<{ id: string }>("POST", "/clients", { body })).body;
-    const command = [...tool("erase-client.ts"), "client", "--local", "--tenant", tenant, "--client"];
-    const open = run([...command, id]);
-    expect(await ended(open.child)).toBe(1);
-    expect(open.text()).toContain("The client is active: only a closed one can be erased from the audit.");
+    const erase = (client: string) =>
+      operator("erase-client", ["client", "--local", "--tenant", tenant, "--client", client]);
+    const text = expect.stringContaining("The client is active: only a closed one can be erased from the audit.");
+    expect(await erase(id)).toEqual({ code: 1, text });
     expect((await api.call("PATCH", `/clients/${id}`, { body: { status: "closed" } })).status).toBe(200);
     for (const erased_now of [true, false]) {
-      const erased = run([...command, id]);
-      expect([await ended(erased.child), erased.text()]).toEqual([0, expect.stringContaining(id)]);
-      expect(JSON.parse(erased.text())).toEqual({ client_id: id, erased_now });
+      const erased = await erase(id);
+      expect(erased).toEqual({ code: 0, text: expect.stringContaining(id) });
+      expect(JSON.parse(erased.text)).toEqual({ client_id: id, erased_now });
     }
-    const wrong = run([...command, "cli_1"]);
-    expect([await ended(wrong.child), wrong.text()]).toEqual([1, expect.stringContaining("--client must be")]);
+    expect(await erase("cli_1")).toEqual({ code: 1, text: expect.stringContaining("--client must be") });
   });
 
   it("lets events be numbered above those that receivers saw, by the command of the runbook on a restore", async () => {
     const { base_url } = first.ready;
-    const made = run([...command, "--name", "CRM"]);
-    expect(await ended(made.child), made.text()).toBe(0);
-    const application = JSON.parse(made.text());
-    const { tenant_id: tenant } = application;
-    const api = apiClient(base_url, await getToken(base_url, application));
+    const own = JSON.parse((await application(["--name", "CRM"])).text);
+    const { tenant_id: tenant } = own;
+    const api = apiClient(base_url, await getToken(base_url, own));
     const body = { email: "seen@example.com", first_name: "Ana", last_name: "Silva" };
     expect((await api.call("POST", "/clients", { body })).status).toBe(201);
     const path = "/events?sort=-sequence&limit=1";
     const newest = async () =>
       (await api.call<{ data: { type: string; sequence: string }[] }>("GET", path)).body.data[0];
     const last = await eventually(newest);
-    const tool = [
-      "--import",
-      tsx,
-      join(root, "infra", "tools", "restore.ts"),
-      "numbers",
-      "--local",
-      "--tenant",
-      tenant,
-    ];
-    const after = Number(last.sequence) + 1000;
     const stated = ["--last-valid", last.sequence, "--restored-to", "2026-01-31T12:00:00Z"];
-    const low = run([...tool, ...stated, "--after", last.sequence, "--last-valid", "99"]);
-    expect([await ended(low.child), low.text()]).toEqual([1, expect.stringContaining("--after must not be below")]);
-    const raised = run([...tool, ...stated, "--after", String(after)]);
-    expect(await ended(raised.child), raised.text()).toBe(0);
-    expect(JSON.parse(raised.text())).toEqual({ resumed_after: after, void_events: 1000 });
+    const numbers = (...words: string[]) =>
+      operator("restore", ["numbers", "--local", "--tenant", tenant, ...stated, ...words]);
+    const after = Number(last.sequence) + 1000;
+    const low = await numbers("--after", last.sequence, "--last-valid", "99");
+    expect(low).toEqual({ code: 1, text: expect.stringContaining("--after must not be below") });
+    const raised = await numbers("--after", String(after));
+    expect(raised.code, raised.text).toBe(0);
+    expect(JSON.parse(raised.text)).toEqual({ resumed_after: after, void_events: 1000 });
     const announced = await eventually(async () => {
       const found = await newest();
       return found?.type === "brokerage.restored" ? found : undefined;
@@ -250,11 +245,11 @@ describe("npm start", { timeout: 90_000 }, () => {
 
   it("makes a brokerage whose first owner, invited by mail, sets up a second factor and calls the API", async () => {
     const email = "ana.silva@example.com";
-    const made = run([...command, "--name", "CRM", "--owner", email]);
-    expect(await ended(made.child), made.text()).toBe(0);
+    const made = await application(["--name", "CRM", "--owner", email]);
+    expect(made.code, made.text).toBe(0);
     const { base_url, dashboard_url, sign_in, ...stranger } = first.ready;
-    const { tenant_id, owner_id: id, ...application } = JSON.parse(made.text());
-    const api = apiClient(base_url, await getToken(base_url, application));
+    const { tenant_id, owner_id: id, ...own } = JSON.parse(made.text);
+    const api = apiClient(base_url, await getToken(base_url, own));
     await provisionAll();
     const mail = new RegExp(`Mail to ${email}: your temporary password is (\\S+)`);
     const temporary_password = await eventually(() => mail.exec(first.text())?.[1]);
@@ -282,7 +277,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     expect(refused.html).toContain("Incorrect e-mail or password.");
     const logs = () => readdirSync(join(local, "logs")).map((name) => readFileSync(join(local, "logs", name), "utf8"));
     await eventually(() => logs().some((text) => text.includes(id)) || undefined);
-    const { client_secret } = application;
+    const { client_secret } = own;
     const secrets = [email, temporary_password, invited.password, user.totp_secret, owner.token, client_secret];
     expect(secrets.filter((secret) => logs().some((text) => text.includes(secret)))).toEqual([]);
   });

@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -6,9 +5,11 @@ import { fileURLToPath } from "node:url";
 import { afterAll, expect, it } from "vitest";
 import { daysAfter } from "../../shared/calendar.ts";
 import { type ExportedDay, exportedDays, firstDay, objectsOf } from "../support/builders/audit-export.ts";
-import { machineNode } from "../support/machine-node.ts";
+import { startCommandProcess } from "../support/command-process.ts";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
+const commands = startCommandProcess(fileURLToPath(new URL("../../", import.meta.url)));
+const command = fileURLToPath(new URL("../../infra/tools/audit/run.ts", import.meta.url));
+afterAll(() => commands.stop());
 const folder = mkdtempSync(join(tmpdir(), "brokerage-audit-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -27,16 +28,10 @@ for (const [key, content] of [...objectsOf(one, days, days, 2), ...objectsOf(two
 }
 
 /** Runs `npm run audit -- verify` on the copy, and returns its exit code and the first word about each brokerage. */
-function verify(
-  ...words: string[]
-): Promise<{ readonly code: number; readonly found: string[]; readonly text: string }> {
-  const command = ["--import", "tsx", "infra/tools/audit/run.ts", "verify", "--dir", folder, ...words];
-  return new Promise((resolve) => {
-    execFile(machineNode, command, { cwd: root }, (error, stdout, stderr) => {
-      const found = stdout.match(/^\w+ {2}(?:brk_\w+|no day in order[^\n]*)/gm) ?? [];
-      resolve({ code: error === null ? 0 : Number(error.code), found, text: stdout + stderr });
-    });
-  });
+async function verify(...words: string[]) {
+  const { code, stdout, stderr } = await commands.run(command, ["verify", "--dir", folder, ...words], process.env);
+  const found: string[] = stdout.match(/^\w+ {2}(?:brk_\w+|no day in order[^\n]*)/gm) ?? [];
+  return { code, found, text: stdout + stderr };
 }
 
 it("calls a brokerage linked unless its last day ends with a head that was given", async () => {

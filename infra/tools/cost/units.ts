@@ -51,7 +51,11 @@ export interface MeasuredUnits {
   readonly sweeps: Readonly<Record<string, SweepUnits>>;
 }
 
-/** The committed count. */
+let committed: MeasuredUnits | undefined;
+
+/** The committed count, which is read once: alarms and their tests ask for it route by route. */
 export function measuredUnits(): MeasuredUnits {
-  return { ...JSON.parse(readFileSync(new URL("units.json", import.meta.url), "utf8")), events: eventUnits };
+  const text = () => readFileSync(new URL("units.json", import.meta.url), "utf8");
+  committed ??= { ...JSON.parse(text()), events: eventUnits } as MeasuredUnits;
+  return committed;
 }

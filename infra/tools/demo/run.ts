@@ -8,7 +8,7 @@ import { isRecord } from "../../local/template/intrinsics.ts";
 import type { StreamClient } from "../../stream-client/stream-client.ts";
 import { startBridge } from "../bridge/bridge.ts";
 import { SimulatedVenue } from "../bridge/simulated-venue.ts";
-import { startReceiver } from "../receiver.ts";
+import { startReceiver } from "../receiver/receiver.ts";
 import { ServiceClient, sourceNamed } from "../service-client.ts";
 import { followStream } from "./follow-stream.ts";
 import { lifePlot, lifeTable } from "./picture.ts";

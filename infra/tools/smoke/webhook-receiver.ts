@@ -1,4 +1,4 @@
-import { startReceiver } from "../receiver.ts";
+import { startReceiver } from "../receiver/receiver.ts";
 
 /** A webhook that arrived. */
 export interface Arrival {

@@ -1,11 +1,10 @@
-import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { SmokeOptions } from "../../../infra/tools/smoke/check.ts";
 import { functionOf, gatewayResponse, resources, roleOf } from "../../../infra/tools/smoke/resources.ts";
 import { checks, type SmokeReport, smoke } from "../../../infra/tools/smoke/smoke.ts";
-import { machineNode } from "../../support/machine-node.ts";
+import { startCommandProcess } from "../../support/command-process.ts";
 import type { Application } from "../../support/stack/application.ts";
 import { type FaultProxy, startFaultProxy } from "../../support/stack/fault-proxy.ts";
 import { type Fault, faults } from "../../support/stack/smoke-faults.ts";
@@ -132,16 +131,14 @@ describe("the resources that findings name", () => {
 });
 
 describe("npm run smoke", () => {
-  const command = ["--import", "tsx", "infra/tools/smoke/run.ts"];
+  const commands = startCommandProcess(root);
   const env = { ...process.env, BROKERAGE_CLIENT_ID: "", BROKERAGE_CLIENT_SECRET: "" };
+  afterAll(() => commands.stop());
 
   /** Runs the command; returns its exit code and what it printed. */
-  function ends(words: readonly string[]): Promise<{ status: number; text: string }> {
-    return new Promise((resolve) => {
-      execFile(machineNode, [...command, ...words], { cwd: root, env }, (error, stdout, stderr) =>
-        resolve({ status: Number(error?.code ?? 0), text: stdout + stderr }),
-      );
-    });
+  async function ends(words: readonly string[]): Promise<{ status: number | null; text: string }> {
+    const { code, stdout, stderr } = await commands.run(join(root, "infra/tools/smoke/run.ts"), words, env);
+    return { status: code, text: stdout + stderr };
   }
 
   it("lists its options and checks", async () => {
