@@ -2,7 +2,8 @@
  * Runs before every file of a project without isolation, whose files share the process of their worker: a file finds no
  * module of this repository loaded, so that neither what a module keeps nor a client of the file before is there, and
  * the environment, the clock and the variables that the worker started with. Packages stay loaded, which is what saves
- * time. What is kept on `globalThis` or in a package stays, so tests keep nothing there.
+ * time. What is kept on `globalThis` or in a package stays, so tests keep nothing there; the judge of answers alone
+ * keeps what it compiled of the document.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { vi } from "vitest";

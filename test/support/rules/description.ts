@@ -43,23 +43,40 @@ interface Ajv {
 }
 
 const file = new URL("../../../shared/openapi/openapi.json", import.meta.url);
-const document = JSON.parse(readFileSync(file, "utf8")) as OpenApi;
+const text = readFileSync(file, "utf8");
+const document = JSON.parse(text) as OpenApi;
 
 // The validator of the document brings the validator of values: schemas of OpenAPI 3.0 are those of draft 4, nearly.
 const fromValidator = createRequire(createRequire(import.meta.url).resolve("@seriousme/openapi-schema-validator"));
 const AjvDraft4 = fromValidator("ajv-draft-04") as new (options: object) => Ajv;
 const addFormats = fromValidator("ajv-formats") as (ajv: Ajv) => void;
 
-// Each file of tests compiles what it sees answered, and few values are judged by each: short code is what counts.
-const ajv = new AjvDraft4({ strict: false, allErrors: true, code: { optimize: false }, inlineRefs: false });
-addFormats(ajv);
-// Its addresses may hold any letter, also left of the sign (RFC 6531), which the package has no rule for.
-ajv.addFormat("idn-email", /^[^\s@]+@[^\s@]+$/u);
-ajv.addSchema({ components: { schemas: document.components.schemas } }, "sent");
-// Integrators must bear members that they do not know; we must not send any that the document does not know.
-ajv.addSchema({ components: { schemas: closed(document.components.schemas) } }, "answered");
+/** What a document makes of its schemas. */
+interface Judge {
+  readonly text: string;
+  readonly ajv: Ajv;
+  readonly compiled: Map<string, Validate>;
+}
 
-const compiled = new Map<string, Validate>();
+/**
+ * Files of a worker share what they compile: it depends on the document alone, and compiling takes longer than judging
+ * does. Each loads this module again, so it is kept where that does not reach (test/support/fresh-file.ts).
+ */
+const kept = globalThis as { documentJudge?: Judge };
+if (kept.documentJudge?.text !== text) kept.documentJudge = judgeOf();
+const { ajv, compiled } = kept.documentJudge;
+
+function judgeOf(): Judge {
+  // Few values are judged by each schema: short code is what counts.
+  const made = new AjvDraft4({ strict: false, allErrors: true, code: { optimize: false }, inlineRefs: false });
+  addFormats(made);
+  // Its addresses may hold any letter, also left of the sign (RFC 6531), which the package has no rule for.
+  made.addFormat("idn-email", /^[^\s@]+@[^\s@]+$/u);
+  made.addSchema({ components: { schemas: document.components.schemas } }, "sent");
+  // Integrators must bear members that they do not know; we must not send any that the document does not know.
+  made.addSchema({ components: { schemas: closed(document.components.schemas) } }, "answered");
+  return { text, ajv: made, compiled: new Map() };
+}
 
 /** Objects with named members get no others; members of a composition are left alone, for they see a part each. */
 function closed(node: unknown, composed = false): unknown {
@@ -75,9 +92,9 @@ function closed(node: unknown, composed = false): unknown {
 
 /** What is wrong with a value, by the schema; `side` tells whether unknown members are a fault. */
 function faultsIn(side: "sent" | "answered", schema: JsonObject, value: unknown): string[] {
-  const text = JSON.stringify(schema);
-  const key = `${side} ${text}`;
-  const validate = compiled.get(key) ?? ajv.compile(JSON.parse(text.replaceAll(`"#/`, `"${side}#/`)));
+  const written = JSON.stringify(schema);
+  const key = `${side} ${written}`;
+  const validate = compiled.get(key) ?? ajv.compile(JSON.parse(written.replaceAll(`"#/`, `"${side}#/`)));
   compiled.set(key, validate);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(
