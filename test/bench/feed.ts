@@ -10,7 +10,7 @@ import type { APIGatewayProxyResult, Context } from "aws-lambda";
 import type { bundle } from "../../infra/bundle.ts";
 import { memoryOf } from "../../infra/function-memory.ts";
 import { limits } from "../../shared/limits.ts";
-import { helpAsked, readArguments, runCommand, wholeNumber } from "../../shared/runtime/command-line.ts";
+import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../shared/runtime/command-line.ts";
 import { feedPrices, feedProgram, feedSymbols, modelOf, outcomesOf } from "../simulation/feed-program.ts";
 import { startApi } from "../support/emulator/api.ts";
 import { scanTable } from "../support/emulator/raw-table.ts";
@@ -83,6 +83,9 @@ async function main(): Promise<number> {
   const [slow, stretch] = [wholeNumber("--slow", values.slow, 1), wholeNumber("--stretch", values.stretch, 1)];
   const counts = [wholeNumber("--accounts", values.accounts, 1), wholeNumber("--executions", values.executions, 100)];
   const program = feedProgram(20_261_121, counts[0] ?? 0, counts[1] ?? 0);
+  if (process.threadCpuUsage === undefined) {
+    throw new UsageError(`Node ${process.version} does not measure the time of a thread: use Node 24.`);
+  }
   if (values.batch) return measureBoth();
   const folder = await mkdtemp(join(tmpdir(), "bench-feed-"));
   const api = await startApi("watched");
@@ -126,6 +129,7 @@ async function measureBoth(): Promise<number> {
     const [code] = (await once(child, "close")) as [number | null];
     if (code !== 0) failed += 1;
   }
+  if (measured.length < 2) return 1;
   const batches = batchesOf(measured);
   for (const [at, name] of ["before", "now"].entries()) console.log(`a batch ${name}: ${textOf(batches[at] ?? {})}`);
   console.log(`before / now: ${textOf(ratiosOf(batches))}`);
