@@ -170,7 +170,7 @@ const planted: Readonly<Record<string, (own: Books) => Promise<object>>> = {
 
 /** The events of differences that wait for a tenant. */
 async function announcedBy(tenant: string) {
-  const waiting = (await itemsOf(api.emulator, { type: "OUTBOX" })).filter((item) => item["tenant_id"] === tenant);
+  const waiting = await itemsOf(api.emulator, { type: "OUTBOX", tenant });
   const bodies = waiting.flatMap((item) => item["events"] as readonly string[]).map((each) => JSON.parse(each).body);
   return bodies.filter(({ type }) => type === "reconciliation.difference_found");
 }

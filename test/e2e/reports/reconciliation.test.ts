@@ -69,3 +69,7 @@ it("npm run reconcile compares the books, and reports and announces a cent that 
   await change(-1);
   client.destroy();
 });
+
+it("npm run reconcile says which function it invokes", async () => {
+  expect(await reconcile("--help")).toMatchObject({ code: 0, text: expect.stringContaining("reconcile-books") });
+});

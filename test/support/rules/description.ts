@@ -44,16 +44,16 @@ interface Ajv {
 
 const file = new URL("../../../shared/openapi/openapi.json", import.meta.url);
 const text = readFileSync(file, "utf8");
-const document = JSON.parse(text) as OpenApi;
 
 // The validator of the document brings the validator of values: schemas of OpenAPI 3.0 are those of draft 4, nearly.
 const fromValidator = createRequire(createRequire(import.meta.url).resolve("@seriousme/openapi-schema-validator"));
 const AjvDraft4 = fromValidator("ajv-draft-04") as new (options: object) => Ajv;
 const addFormats = fromValidator("ajv-formats") as (ajv: Ajv) => void;
 
-/** What a document makes of its schemas. */
+/** The document, and what is made of its schemas. */
 interface Judge {
   readonly text: string;
+  readonly document: OpenApi;
   readonly ajv: Ajv;
   readonly compiled: Map<string, Validate>;
 }
@@ -64,18 +64,19 @@ interface Judge {
  */
 const kept = globalThis as { documentJudge?: Judge };
 if (kept.documentJudge?.text !== text) kept.documentJudge = judgeOf();
-const { ajv, compiled } = kept.documentJudge;
+const { document, ajv, compiled } = kept.documentJudge;
 
 function judgeOf(): Judge {
+  const read: OpenApi = JSON.parse(text);
   // Few values are judged by each schema: short code is what counts.
   const made = new AjvDraft4({ strict: false, allErrors: true, code: { optimize: false }, inlineRefs: false });
   addFormats(made);
   // Its addresses may hold any letter, also left of the sign (RFC 6531), which the package has no rule for.
   made.addFormat("idn-email", /^[^\s@]+@[^\s@]+$/u);
-  made.addSchema({ components: { schemas: document.components.schemas } }, "sent");
+  made.addSchema({ components: { schemas: read.components.schemas } }, "sent");
   // Integrators must bear members that they do not know; we must not send any that the document does not know.
-  made.addSchema({ components: { schemas: closed(document.components.schemas) } }, "answered");
-  return { text, ajv: made, compiled: new Map() };
+  made.addSchema({ components: { schemas: closed(read.components.schemas) } }, "answered");
+  return { text, document: read, ajv: made, compiled: new Map() };
 }
 
 /** Objects with named members get no others; members of a composition are left alone, for they see a part each. */
