@@ -6,6 +6,6 @@ import { putMember, putNew, type TransactItem } from "../table/write.ts";
 export function seedMarket(tenant: string, now: string): TransactItem[] {
   return [
     ...seedSymbols(tenant, now).map((symbol) => putNew(symbols, symbol)),
-    ...seedQuotes(now).map((quote) => putMember(quotes, { ...quote, tenant_id: tenant })),
+    ...seedQuotes(now).map((quote) => putMember(quotes, { ...quote, tenant_id: tenant, seeded: true })),
   ];
 }

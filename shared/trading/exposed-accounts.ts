@@ -1,7 +1,9 @@
+import type { DynamoDBRecord } from "aws-lambda";
 import { pricePoints } from "../domain/trading/pricing/quote.ts";
 import { limits } from "../limits.ts";
-import { type Direction, exposures, type StoredQuote } from "../table/entities.ts";
+import { type Direction, exposures, quotes, type StoredQuote } from "../table/entities.ts";
 import { type PartitionPosition, readPage } from "../table/partition.ts";
+import { readRawItem } from "../table/table.ts";
 import { symbolsOf } from "./market.ts";
 
 /** The triggers that a price meets: from this sort key on, or up to it. */
@@ -9,6 +11,18 @@ type Met = { readonly from: string } | { readonly to: string };
 
 /** The part of one partition of the exposure index that a price meets, and where to go on in it. */
 type Passed = Met & { readonly partition: string; readonly start?: PartitionPosition };
+
+/**
+ * The price that a record of the volatile table's stream brings. Undefined for items of other kinds, for what was
+ * deleted, and for the prices that a brokerage was made with: it had no account then, and each of them would search the
+ * exposure index of its symbol.
+ */
+export function quoteOf({ eventName, dynamodb }: DynamoDBRecord): StoredQuote | undefined {
+  const { NewImage: image } = dynamodb ?? {};
+  if (eventName === "REMOVE" || image?.["et"]?.S !== quotes.et) return undefined;
+  if (eventName === "INSERT" && image["seeded"]?.BOOL === true) return undefined;
+  return readRawItem<StoredQuote>(image);
+}
 
 /**
  * The accounts whose trigger a quote meets, in pages, each partition read concurrently and strongly consistent. What is

@@ -8,11 +8,11 @@ import { keepLast } from "../runtime/keep-last.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { sendStreamWakes } from "../runtime/stream-queue.ts";
-import { quotes, type StoredPulse, type StoredQuote, streamFlags } from "../table/entities.ts";
+import { pulses, type StoredPulse, type StoredQuote, streamFlags } from "../table/entities.ts";
 import { readKeys } from "../table/store.ts";
 import { readRawItem } from "../table/table.ts";
 import { recordBreach } from "./breaches.ts";
-import { exposedTo, waitingAccounts } from "./exposed-accounts.ts";
+import { exposedTo, quoteOf, waitingAccounts } from "./exposed-accounts.ts";
 import { sendAccounts } from "./margin-queue.ts";
 
 /** A change of the market of a tenant, and the stream records that report it. */
@@ -51,19 +51,18 @@ export async function watchMarket(records: readonly DynamoDBRecord[]): Promise<R
 
 /** The tenants that records report new quotes of. */
 function quotedTenants(records: readonly DynamoDBRecord[]): ReadonlySet<string> {
-  const images = records.flatMap(({ dynamodb: { NewImage: image } = {} }) => (image === undefined ? [] : [image]));
-  return new Set(images.flatMap(({ et, tenant_id: tenant }) => (et?.S === quotes.et && tenant?.S ? [tenant.S] : [])));
+  return new Set(records.flatMap((record) => quoteOf(record)?.tenant_id ?? []));
 }
 
 /** The market event of a record; undefined when no account is evaluated for it. */
-function marketEventOf({ eventName, dynamodb }: DynamoDBRecord): MarketEvent | undefined {
-  const { NewImage: image, OldImage: old, SequenceNumber: sequence = "" } = dynamodb ?? {};
-  if (eventName === "REMOVE" || image === undefined) return undefined;
+function marketEventOf(record: DynamoDBRecord): MarketEvent | undefined {
+  const { NewImage: image, OldImage: old, SequenceNumber: sequence = "" } = record.dynamodb ?? {};
   const sequences = [sequence];
-  if (image["et"]?.S === quotes.et) {
-    const quote = readRawItem<StoredQuote>(image);
+  const quote = quoteOf(record);
+  if (quote !== undefined) {
     return { name: `${quote.tenant_id} quote ${quote.symbol}`, sequences, work: (at) => watchQuote(quote, at) };
   }
+  if (record.eventName === "REMOVE" || image?.["et"]?.S !== pulses.et) return undefined;
   const { tenant_id: tenant, name, heartbeat_at } = readRawItem<StoredPulse>(image);
   const before = old === undefined ? undefined : readRawItem<StoredPulse>(old);
   if (!isSilent(before, heartbeat_at)) return undefined;

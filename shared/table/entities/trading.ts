@@ -21,6 +21,8 @@ export const symbols = {
 /** A quote as it is stored: with its tenant, which its key is made of. */
 export interface StoredQuote extends Quote {
   readonly tenant_id: string;
+  /** Set where a new brokerage begins with the price: it has no account yet, so nothing can wait for it. */
+  readonly seeded?: true;
 }
 
 /** The newest quote of a symbol, in the volatile table: its stream wakes the margin watch. */

@@ -83,6 +83,17 @@ describe("a price", () => {
     expect(market.sentFor()).toEqual([]);
   });
 
+  it("that a brokerage was made with reads nothing, and the next one of its symbol finds who waits", async () => {
+    const { tenant, ids } = await floorOf(1);
+    const record = await market.price(tenant, "EURUSD", falling, { seeded: true });
+    api.watched.takeCalls();
+    expect(await market.see(record)).toEqual([]);
+    expect([api.watched.takeCalls(), market.sentFor()]).toEqual([[], []]);
+    // Whatever the item of the next one keeps of the first.
+    expect(await market.see({ ...record, eventName: "MODIFY" })).toEqual([]);
+    expect(market.sentFor().map(([id]) => id)).toEqual(ids);
+  });
+
   it("finds accounts whose triggers were put when there were two shards, and leaves none there", async () => {
     const { tenant, ids } = await floorOf(8);
     const entryOf = async (id: string) => (await itemsOf(id, "EXPOSURE"))[0] as unknown as Exposure & { pk: string };
