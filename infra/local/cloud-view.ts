@@ -25,8 +25,6 @@ export interface Cloud {
   readonly functions: readonly { readonly function: string; readonly pid: number; readonly busy: boolean }[];
   /** Process ids of everything that was started and still runs, functions left out. */
   readonly servers: Readonly<Record<string, number>>;
-  /** Decisions about permissions that were simulated, not remembered. */
-  readonly simulatedDecisions: number;
   /** Rejects when a server ended by itself; never resolves. */
   readonly failed: Promise<never>;
   /** Invokes a function by name or ARN; rejects with FunctionCrash or FunctionTimeout. */

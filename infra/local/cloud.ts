@@ -163,10 +163,6 @@ class RunningCloud implements Cloud {
     );
   }
 
-  get simulatedDecisions(): number {
-    return this.permissions.simulated;
-  }
-
   async start(): Promise<void> {
     const { port } = this.options;
     const dashboardPort = port === 0 ? 0 : port + portsBeside.dashboard;
@@ -317,7 +313,6 @@ class RunningCloud implements Cloud {
       AWS_ENDPOINT_URL: this.endpoint,
       AWS_ACCESS_KEY_ID: accessKeyOf(definition),
       AWS_SECRET_ACCESS_KEY: "local",
-      NODE_COMPILE_CACHE: join(this.logs, "..", "compile-cache"),
       ...(timeScale !== 1 && { TIME_SCALE: String(timeScale) }),
       ...(budgetFactor !== undefined && { BUDGET_FACTOR: budgetFactor }),
       ...(!strictEgress && { BROKERAGE_LOCAL: "1" }),

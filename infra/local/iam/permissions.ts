@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { runSimulation, runUnsafeSimulation, type Simulation } from "@cloud-copilot/iam-simulate";
 import { AssemblyError, type Placement, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
@@ -53,7 +54,15 @@ interface Role {
    * Patterns of leading keys in any condition; undefined when a decision may depend on more than which of them match.
    */
   readonly keyPatterns: readonly RegExp[] | undefined;
+  /** Stands for its name and for what its policies say. */
+  readonly digest: string;
 }
+
+/**
+ * Decisions by all that they depend on. A simulation takes some milliseconds, and the stacks that one process starts
+ * after each other, as tests do, have the same roles.
+ */
+const simulations = new Map<string, Promise<Decision>>();
 
 /** Condition keys that this runner gives a value. A policy that asks for another one would be decided wrongly. */
 const knownContext = new Set([
@@ -79,6 +88,8 @@ export class Permissions {
   private readonly used = new Map<string, Grant>();
   /** Decisions that had to be simulated, for measuring. */
   simulated = 0;
+  /** Stands for the account and for what the policies of resources say. */
+  private readonly digest: string;
 
   /** Throws an AssemblyError for a role that this runner cannot decide for. */
   constructor(resources: readonly Resource[], placement: Placement) {
@@ -87,6 +98,7 @@ export class Permissions {
       if (resource.type === "AWS::IAM::Role") this.roles.set(resource.attributes["Arn"] ?? "", readRole(resource));
     }
     this.resourcePolicies = new Map([...readQueuePolicies(resources), ...readBucketPolicies(resources)]);
+    this.digest = digestOf([placement.account_id, ...this.resourcePolicies]);
   }
 
   /** Decides for a role; `user` is the function's name, which grants are recorded under. */
@@ -94,10 +106,9 @@ export class Permissions {
     const role = this.roles.get(roleArn);
     if (role === undefined) throw new Error(`There is no role ${roleArn}.`);
     const key = cacheKey(role, user, access);
-    const known = key === undefined ? undefined : this.decisions.get(key);
-    const pending = known ?? this.simulate(role, user, access);
-    if (key !== undefined && known === undefined) this.decisions.set(key, pending);
-    const decision = await pending;
+    const decision = await (key === undefined
+      ? this.simulate(role, user, access)
+      : this.known(key, role, user, access));
     if (decision.allowed) this.record(user, access, decision);
     return decision;
   }
@@ -144,6 +155,16 @@ export class Permissions {
 
   private principal(roleName: string, user: string): string {
     return `arn:aws:sts::${this.placement.account_id}:assumed-role/${roleName}/${user}`;
+  }
+
+  private known(key: string, role: Role, user: string, access: Access): Promise<Decision> {
+    const own = this.decisions.get(key);
+    if (own !== undefined) return own;
+    const full = `${this.digest} ${role.digest} ${key}`;
+    const decision = simulations.get(full) ?? this.simulate(role, user, access);
+    simulations.set(full, decision);
+    this.decisions.set(key, decision);
+    return decision;
   }
 
   private async simulate(role: Role, user: string, access: Access): Promise<Decision> {
@@ -240,7 +261,14 @@ function readRole(resource: Resource): Role {
   });
   const conditions = policies.flatMap(({ policy }) => statementsOf(policy).flatMap(conditionsOf));
   refuseUnknownContext(path, conditions);
-  return { arn: attributes["Arn"] ?? "", name: physical_id, policies, keyPatterns: patternsOf(conditions) };
+  const keyPatterns = patternsOf(conditions);
+  return {
+    arn: attributes["Arn"] ?? "",
+    name: physical_id,
+    policies,
+    keyPatterns,
+    digest: digestOf([physical_id, policies]),
+  };
 }
 
 type Policy = Readonly<Record<string, unknown>>;
@@ -330,6 +358,10 @@ function patternsOf(conditions: readonly Condition[]): RegExp[] | undefined {
       .replaceAll("?", ".");
     return new RegExp(`^${source}$`, "s");
   });
+}
+
+function digestOf(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("base64");
 }
 
 function texts(value: unknown): string[] {
