@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { join } from "node:path";
 import newman, { type Summary } from "newman";
 import openapiTypeScript, { astToString } from "openapi-typescript";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { buildOpenApi, printOpenApi } from "../../shared/openapi/build.ts";
 import { collectionOf, exampleIds } from "../../shared/openapi/examples/identifiers.ts";
 import { replyExamples } from "../../shared/openapi/examples.ts";
@@ -85,6 +85,12 @@ function canBeMade(row: Route): boolean {
   return !row.path.includes("{") || isCreated;
 }
 
+/** Endpoints that a test made: the server of the example is not there, and each would be tried with every event. */
+const endpoints: { readonly api: ApiClient; readonly id: string }[] = [];
+afterEach(async () => {
+  for (const { api, id } of endpoints.splice(0)) await api.call("DELETE", `/webhook_endpoints/${id}`);
+});
+
 /** A resource of a collection of its own, for a path or a member that names one. */
 async function made(collection: string, api: ApiClient): Promise<string> {
   if (collection === "clients") return idIn(await api.call("POST", "/clients", { body: someClient() }));
@@ -100,7 +106,9 @@ async function made(collection: string, api: ApiClient): Promise<string> {
     operators: { email: `${randomUUID()}@example.com` },
   };
   const body = { ...((await withRealIds(creator.example, api)) as object), ...names[collection] };
-  return idIn(await api.call("POST", creator.path, { body }));
+  const id = idIn(await api.call("POST", creator.path, { body }));
+  if (collection === "webhook_endpoints") endpoints.push({ api, id });
+  return id;
 }
 
 function idIn({ status, body, text }: { status: number; body: Record<string, unknown>; text: string }): string {
