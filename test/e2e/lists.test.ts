@@ -5,7 +5,7 @@ import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 /** How many transactions the walk goes over; the long form is `WALK_TRANSACTIONS=1000`. */
-const count = Number(process.env["WALK_TRANSACTIONS"] ?? 60);
+const count = Number(process.env["WALK_TRANSACTIONS"] ?? 36);
 /** Applications of one brokerage that write side by side, because each may do 50 requests a second. */
 const writers = 4;
 

@@ -50,8 +50,15 @@ async function publish(): Promise<void> {
   expect(await publishDirectly(made)).toBe(0);
 }
 
-/** A brokerage of its own with money in every state. */
+/** A brokerage of its own with money in every state, whose events are published. */
 async function books(currencies: readonly string[] = ["USD"]) {
+  const own = await written(currencies);
+  await publish();
+  return own;
+}
+
+/** A brokerage of its own with money in every state. */
+async function written(currencies: readonly string[] = ["USD"]) {
   const caller = newCaller();
   const broker = brokerage(api, caller);
   const { tenant_id, application_id, client_id } = caller;
@@ -65,7 +72,6 @@ async function books(currencies: readonly string[] = ["USD"]) {
   const paid = await broker.withdrawal(other, "500");
   await broker.move(paid, "processing");
   await broker.move(await broker.withdrawal(account, "20.00"), "completed");
-  await publish();
   return { caller, broker, account, other, withdrawal, tenant: tenant_id };
 }
 
@@ -215,8 +221,8 @@ describe("the nightly reconciliation", () => {
         if (seed === 1 && requests % 20 === 0) await publish();
       }
     };
-    const clients = Promise.all([1, 2, 3, 4].map(traffic));
-    for (const _ of [1, 2]) expect(await start()).toMatchObject({ failed: 0 });
+    const clients = Promise.all([1, 2].map(traffic));
+    expect(await start()).toMatchObject({ failed: 0 });
     compared = true;
     await clients;
     for (const run of await reportOf(own.caller)) expect(run).toMatchObject({ status: "completed", differences: [] });
@@ -298,7 +304,8 @@ describe("the nightly reconciliation", () => {
 
   it("finds each planted difference within one run, and announces the first one once", async () => {
     const names = Object.keys(planted);
-    const all = await Promise.all(names.map(() => books()));
+    const all = await Promise.all(names.map(() => written()));
+    await publish();
     const expected: object[] = [];
     for (const [place, name] of names.entries())
       expected.push(await (planted[name] as (own: Books) => Promise<object>)(all[place] as Books));
