@@ -22,7 +22,7 @@ export interface MutantOutcome {
 const root = new URL("..", import.meta.url).pathname;
 const isLong = process.env["MUTANTS"] === "all";
 const chosen = isLong ? mutations : shortForm;
-const answersDir = mkdtempSync(join(tmpdir(), "brokerage-answers-"));
+const notesDir = mkdtempSync(join(tmpdir(), "brokerage-notes-"));
 /** The bug that the sources have now. */
 let current: Mutation | undefined;
 
@@ -35,7 +35,7 @@ const vitest = await createVitest(
     reporters: [{}],
     server: { deps: { external: [clientFiles] } },
     // What is answered here is no proof that a promised answer is seen in a test.
-    provide: { answersDir },
+    provide: { notesDir },
     // A bug that makes something never come about is found by waiting for it: long enough for what is healthy.
     env: { EVENTUALLY_MS: "8000" },
     testTimeout: 20_000,
@@ -85,7 +85,7 @@ for (const mutation of chosen) {
   outcomes.push(...(await outcomesOf(mutation.name, mutation, mutation)));
 }
 await vitest.close();
-rmSync(answersDir, { recursive: true });
+rmSync(notesDir, { recursive: true });
 // Vitest sets it where a test fails, as each is to do here.
 process.exitCode = 0;
 process.stdout.write(`\n${JSON.stringify({ outcomes })}\n`);

@@ -17,9 +17,9 @@ const isRoomy = ({ bavail, bsize }: { bavail: number; bsize: number }) => bavail
 if (existsSync(memory) && isRoomy(statfsSync(memory))) process.env["TMPDIR"] = memory;
 
 // Vitest reads this file once for each project, and all of them share one folder, which the global setup makes.
-const variable = "BROKERAGE_TEST_ANSWERS";
-const answersDir = process.env[variable] ?? join(tmpdir(), `brokerage-answers-${randomUUID()}`);
-process.env[variable] = answersDir;
+const variable = "BROKERAGE_TEST_NOTES";
+const notesDir = process.env[variable] ?? join(tmpdir(), `brokerage-notes-${randomUUID()}`);
+process.env[variable] = notesDir;
 
 /** Tests that start nothing and need no synthesis, without models that take seconds alone: the inner loop. */
 const fast = [
@@ -88,7 +88,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    provide: { answersDir },
+    provide: { notesDir },
     // Everything shares two processors here: a request that is slow for that alone must not be answered 503.
     env: { BUDGET_FACTOR: "3" },
     projects: [

@@ -1,6 +1,6 @@
 import type { Buckets } from "./buckets/buckets.ts";
 import type { Outcome } from "./functions/functions.ts";
-import type { Grant, UnusedGrant } from "./iam/permissions.ts";
+import type { Grant, UnusedGrant } from "./iam/grants.ts";
 import type { UserPool } from "./pool/index.ts";
 import type { QueueCounts } from "./queues/queues.ts";
 import type { Assembly } from "./template/assembly.ts";
@@ -29,6 +29,8 @@ export interface Cloud {
   readonly failed: Promise<never>;
   /** Invokes a function by name or ARN; rejects with FunctionCrash or FunctionTimeout. */
   invoke(functionName: string, payload: unknown): Promise<Outcome>;
+  /** What the roles of the functions allow, as written. */
+  grants(): Grant[];
   /** What roles allowed since the start. */
   grantsUsed(): Grant[];
   /** What roles would allow and no call needed yet. */

@@ -19,7 +19,8 @@ import { ApiKeys } from "./gateway/api-keys.ts";
 import { startGateway } from "./gateway/index.ts";
 import { checkInvokers } from "./gateway/invokers.ts";
 import { Guard } from "./guard.ts";
-import { type Grant, Permissions, type UnusedGrant } from "./iam/permissions.ts";
+import { type Grant, grantName, type UnusedGrant, unusedAmong } from "./iam/grants.ts";
+import { Permissions } from "./iam/permissions.ts";
 import { RequestLogs } from "./logs/request-logs.ts";
 import { UserPool } from "./pool/index.ts";
 import { type QueueCounts, Queues } from "./queues/queues.ts";
@@ -204,12 +205,16 @@ class RunningCloud implements Cloud {
     return this.runner.invoke(functionName, payload);
   }
 
+  grants(): Grant[] {
+    return this.permissions.grants(this.definitions);
+  }
+
   grantsUsed(): Grant[] {
     return this.permissions.grantsUsed();
   }
 
   unusedGrants(): UnusedGrant[] {
-    return this.permissions.unusedGrants(this.definitions);
+    return unusedAmong(this.grants(), new Set(this.grantsUsed().map(grantName)));
   }
 
   rotateSecrets(): Promise<void> {

@@ -12,13 +12,13 @@ declare module "vitest" {
 
 /**
  * Synthesizes the sandbox stage, unless a run or `npm start` has done so from the same sources, and makes the folder in
- * which every file notes what it saw answered.
+ * which every file notes what is judged after all of them.
  */
 export default async function setup(project: TestProject): Promise<() => void> {
-  const { answersDir } = project.config.provide;
-  if (answersDir === undefined) throw new Error("The configuration names no folder for the answers.");
-  mkdirSync(answersDir, { recursive: true });
+  const { notesDir } = project.config.provide;
+  if (notesDir === undefined) throw new Error("The configuration names no folder for the notes.");
+  mkdirSync(notesDir, { recursive: true });
   const { directory } = await synthesizeOnce("sandbox", keptAssemblies, console.log);
   project.provide("assemblyDir", directory);
-  return () => rmSync(answersDir, { recursive: true, force: true });
+  return () => rmSync(notesDir, { recursive: true, force: true });
 }

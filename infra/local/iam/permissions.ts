@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { runSimulation, runUnsafeSimulation, type Simulation } from "@cloud-copilot/iam-simulate";
 import { AssemblyError, type Placement, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
+import type { Grant } from "./grants.ts";
 
 /** One thing that a role wants to do. */
 export interface Access {
@@ -25,26 +26,6 @@ export interface Decision {
   /** Sids of the statements that allow it, or numbers for statements without one. */
   readonly statements: readonly string[];
 }
-
-/** A statement of a function's role, or the use of one. */
-export interface Grant {
-  readonly function: string;
-  readonly action: string;
-  readonly resource: string;
-  /** Sid of the statement, or its number. */
-  readonly statement: string;
-}
-
-/** A grant that nothing used; `reason` tells why nothing on this machine can. */
-export interface UnusedGrant extends Grant {
-  readonly reason?: string;
-}
-
-/** Services that functions use without a call that this runner sees. */
-const unseenServices: Readonly<Record<string, string>> = {
-  logs: "logs are files here, written by the runner",
-  xray: "no traces are kept here",
-};
 
 interface Role {
   readonly arn: string;
@@ -116,17 +97,6 @@ export class Permissions {
   /** What was allowed since the start: one entry per function, action, resource and statement. */
   grantsUsed(): Grant[] {
     return [...this.used.values()];
-  }
-
-  /** Every action of every allowing statement that no call was allowed by yet. */
-  unusedGrants(functions: readonly { readonly name: string; readonly role_arn: string }[]): UnusedGrant[] {
-    const used = new Set(this.grantsUsed().map((grant) => `${grant.function} ${grant.statement} ${grant.action}`));
-    return this.grants(functions)
-      .filter((grant) => !used.has(`${grant.function} ${grant.statement} ${grant.action}`))
-      .map((grant) => {
-        const reason = unseenServices[grant.action.split(":")[0] ?? ""];
-        return { ...grant, ...(reason !== undefined && { reason }) };
-      });
   }
 
   /** Every action of every allowing statement of the functions' roles, as written. */

@@ -1,15 +1,7 @@
-import { appendFileSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
-import { inject } from "vitest";
 import type { JsonObject, OpenApi, Operation } from "../../../shared/openapi/document.ts";
-
-declare module "vitest" {
-  export interface ProvidedContext {
-    /** Folder that the processes of one run write down in what they saw answered. */
-    answersDir: string;
-  }
-}
+import { note } from "./notes.ts";
 
 /** One request and its answer, as they were on the wire. */
 export interface SeenExchange {
@@ -257,24 +249,14 @@ function parsed(text: string): unknown {
   }
 }
 
-const noted = new Set<string>();
-
 /** Notes for the whole run that an operation answered with a status, and tells what the document does not allow. */
 export function judge(seen: SeenExchange): string[] {
   const operation = operationOf(seen.method, seen.path);
-  const pair = `${operation?.operationId} ${seen.status}`;
   // The bench uses the same handlers outside of a run of the tests, where no test asks what was seen.
-  if (process.env["VITEST"] !== undefined && operation !== undefined && !noted.has(pair)) {
-    noted.add(pair);
-    appendFileSync(join(inject("answersDir"), String(process.pid)), `${pair}\n`);
+  if (process.env["VITEST"] !== undefined && operation !== undefined) {
+    note("answers", [`${operation.operationId} ${seen.status}`]);
   }
   return faultsOf(seen);
-}
-
-/** Operations and statuses that some process of the run saw answered, `createClient 201`. */
-export function answersSeen(folder: string): Set<string> {
-  const files = readdirSync(folder);
-  return new Set(files.flatMap((name) => readFileSync(join(folder, name), "utf8").split("\n").filter(Boolean)));
 }
 
 /** Operations with the statuses that the document promises and no test has seen. */

@@ -5,8 +5,10 @@ import { inject } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../../infra/local/cloud.ts";
 import type { Exchange, Reply } from "../../../infra/local/gateway/exchange.ts";
 import type { OnAnswer } from "../../../infra/local/gateway/index.ts";
+import { grantName } from "../../../infra/local/iam/grants.ts";
 import type { Stage } from "../../../shared/routes/route.ts";
 import { judge, type SeenExchange } from "../rules/description.ts";
+import { note } from "../rules/notes.ts";
 import type { ApiClient, Credentials } from "./api-client.ts";
 import { type Application, type ApplicationOptions, newApplication } from "./application.ts";
 
@@ -44,6 +46,8 @@ interface Running {
   readonly cloud: Cloud;
   readonly dataDir: string;
   readonly faults: Set<string>;
+  /** Notes for the whole run which grants the calls needed until now. */
+  noteGrants(): void;
 }
 
 /** Room for a process of every function: ending one to start another costs a tenth of a second of processor time. */
@@ -63,11 +67,24 @@ async function run(options: Partial<CloudOptions> = {}): Promise<Running> {
   };
   const assemblyDir = inject("assemblyDir");
   const cloud = await startCloud({ assemblyDir, dataDir, port: 0, maxEnvironments, onAnswer, ...strain, ...options });
-  return { cloud, dataDir, faults };
+  // A use of the roles of another assembly is no proof that one of the suite is needed.
+  const isOfSuite = (options.assemblyDir ?? assemblyDir) === assemblyDir;
+  return { cloud, dataDir, faults, noteGrants: () => (isOfSuite ? noteGrants(cloud) : undefined) };
+}
+
+/** Notes the grants of the functions of a cloud, and those that its calls needed since its start. */
+function noteGrants(cloud: Cloud): void {
+  const grants = cloud.grants().map((grant) => JSON.stringify(grant));
+  note("grants", grants);
+  note("grants-used", cloud.grantsUsed().map(grantName));
 }
 
 /** The stack as a test sees it, with a first tenant of its own. */
-async function enter({ cloud, dataDir, faults }: Running, stage: Stage, end: () => Promise<void>): Promise<Stack> {
+async function enter(
+  { cloud, dataDir, faults, noteGrants }: Running,
+  stage: Stage,
+  end: () => Promise<void>,
+): Promise<Stack> {
   const first = await newApplication(cloud, {}, stage);
   return {
     cloud,
@@ -77,6 +94,7 @@ async function enter({ cloud, dataDir, faults }: Running, stage: Stage, end: () 
     newApplication: (wanted) => newApplication(cloud, wanted, stage),
     async stop() {
       await end();
+      noteGrants();
       const answered = [...faults];
       faults.clear();
       if (answered.length > 0)
