@@ -45,9 +45,10 @@ const sharing = onSharedStack.map((name) => normalize(`test/e2e/${name}.test.ts`
 const together = "test/e2e/shared-stack.test.ts";
 
 /** Tests of the local runner, and by it. A process can have the market of one stack (`floorOf`), which grants keeps. */
-const running = ["test/local/**/*.test.ts", "test/e2e/!(grants).test.ts", "test/e2e/{reports,tools}/*.test.ts"].concat(
-  "test/browser/*.test.ts",
-);
+const running = [
+  ...["test/local/**/*.test.ts", "test/browser/*.test.ts", "test/e2e/!(grants).test.ts"],
+  "test/e2e/{reports,resources,tools}/*.test.ts",
+];
 /** Files that share a stack run as one, and by themselves when a file is named. */
 const elsewhere = named.every((word) => together.includes(word)) ? sharing : [together];
 
@@ -74,7 +75,8 @@ class LongestFirst extends BaseSequencer {
 /**
  * The whole suite: files run on three workers, and those of one worker and project share its process; those that start
  * the stack bring their own time bounds. `fast` needs no synthesis and ends within seconds (`npm test -- --project
- * fast`). What all files saw answered is judged after the last of them, so it is a project of its own.
+ * fast`). What all files saw answered, and the grants that their stacks needed, is judged after the last of them, so it
+ * is a project of its own.
  */
 export default defineConfig({
   plugins: [await deployedClients()],

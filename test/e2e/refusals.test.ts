@@ -139,6 +139,31 @@ describe("every endpoint behind a token", () => {
   });
 });
 
+describe("an application that is bound to another address", () => {
+  it("is refused where no scope is asked for, and gets and revokes no token", async () => {
+    const { api, application_id, credentials } = await stack.newApplication({ tenant_id: stack.tenant_id });
+    const bound = await stack.api.call("PATCH", `/applications/${application_id}`, {
+      body: { allowed_ips: ["192.0.2.0/24"] },
+    });
+    expect(bound.status, bound.text).toBe(200);
+    for (const row of guarded.filter(({ scope }) => scope === null)) {
+      const reply = await raw(row.method, pathOf(row), { Authorization: `Bearer ${api.token}` });
+      expectProblem(reply, 403, "address_not_allowed");
+    }
+    const asked = { token: { grant_type: "client_credentials" }, revoke: { token: "rt_unknown" } };
+    for (const [path, fields] of Object.entries(asked)) {
+      const body = new URLSearchParams({ ...fields, ...credentials });
+      expect((await fetch(`${stack.baseUrl}/oauth/${path}`, { method: "POST", body })).status).toBe(401);
+    }
+  });
+});
+
+it("a token of an application that was revoked before the authorizer saw it is refused", async () => {
+  const { api, application_id } = await stack.newApplication({ tenant_id: stack.tenant_id });
+  expect((await stack.api.call("DELETE", `/applications/${application_id}`)).status).toBe(200);
+  expectProblem(await raw("GET", "/me", { Authorization: `Bearer ${api.token}` }), 401, "unauthenticated");
+});
+
 describe("every endpoint with a body", () => {
   const json = () => ({ ...bearer(), "Content-Type": "application/json" });
   // test/data/rows.test.ts tries the bodies of every row; here they go through the gateway, to a row of each kind.

@@ -2,7 +2,7 @@ import { newId } from "../../../shared/runtime/ids.ts";
 import { ledgers } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
 import { fundedAccount } from "../../support/stack/api-client.ts";
-import { put, type StoryOptions } from "./stack.ts";
+import { needed, put, type StoryOptions } from "./stack.ts";
 
 /** A reconciliation that looks for the event of an entry among those that wait, and announces that there is none. */
 export async function tellOfBooks({ stack }: Pick<StoryOptions, "stack">): Promise<void> {
@@ -17,4 +17,5 @@ export async function tellOfBooks({ stack }: Pick<StoryOptions, "stack">): Promi
     itemOf(ledgers, { ...entry, ...money, kind: "deposit", balance_version: 2, transaction_id: null } as never),
   );
   await stack.cloud.invoke("brokerage-sandbox-reconcile-books", { action: "start" });
+  await needed(stack, "reconcile-books QueryDue");
 }

@@ -64,8 +64,6 @@ export async function tellOfDrift({ stack, saboteur }: StoryOptions): Promise<vo
   const { id: adopted } = await call("POST", "/accounts", own);
   const unknown = await find("account_unknown");
   for (const by of [api, other.api]) await resolve(unknown.id, "adopt_platform", by, { account_id: adopted });
-  await eventually(async () => (await call("GET", `${source}/snapshots`)).data.length === 2 || undefined);
-  for (const path of [`${source}/snapshots/S-2`, `/drift/${drift.id}`]) await call("GET", path);
 }
 
 /** A loss beyond the money of an account: the platform is asked to follow its correction, which no snapshot misses. */

@@ -17,7 +17,7 @@ interface Command {
   readonly transaction_id: string;
 }
 
-/** Money within the brokerage: a correction, and transfers between accounts in two currencies with open positions. */
+/** Money within the brokerage: credit that ends, and transfers between two currencies, with an open position. */
 export async function tellOfInternalMoney({ stack, saboteur }: StoryOptions): Promise<void> {
   const { api } = stack;
   const { client_id, account_id } = await fundedAccount(api, "100.00");
@@ -30,7 +30,6 @@ export async function tellOfInternalMoney({ stack, saboteur }: StoryOptions): Pr
     expect(answer.status, answer.text).toBeLessThan(300);
     return answer.body.id;
   };
-  await post("/transactions/adjustment", { account_id, amount: "-1.00", reason: { code: "story" } });
   const to_account_id = await post("/accounts", { client_id, currency: "EUR" });
   const floor = await floorOf(stack);
   const opened = await floor.open(account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" });
@@ -49,12 +48,6 @@ export async function tellOfInternalMoney({ stack, saboteur }: StoryOptions): Pr
   for (const _ of [1, 2]) await post("/transfer_quotes", transfer);
   await withPlacing({ stack, saboteur, account_id }, "create-transfer", () => post("/transactions/transfer", transfer));
   await decidedByAnother({ stack, saboteur, account_id }, post);
-  const day = new Date().toISOString().slice(0, 10);
-  const summary = await api.call("GET", `/transactions/summary?from=${day}&to=${day}`);
-  expect(summary.status, summary.text).toBe(200);
-  const report = await api.call<{ data: unknown[] }>("GET", `/reports/money?from=${day}&to=${day}&currency=USD`);
-  expect(report.body.data, report.text).toHaveLength(1);
-  expect((await api.call("GET", `/usage?from=${day}&to=${day}`)).status).toBe(200);
 }
 
 /**
@@ -75,19 +68,9 @@ async function decidedByAnother(placing: Placing, post: (path: string, body: obj
   const { account_id: to_account_id } = await fundedAccount(stack.api, "1.00");
   const transfer = { from_account_id: account_id, to_account_id, amount: "1.00" };
   const waiting = await post("/transactions/transfer", transfer);
-  const queue = await api.call<{ data: { id: string }[] }>("GET", "/transactions/queue");
-  expect(queue.body.data.map(({ id }) => id)).toContain(waiting);
   await decide(waiting, "approve");
   const withdrawal = await post("/transactions/withdrawal", { account_id, amount: "1.00" });
   await decide(withdrawal, "reject", { reason: { code: "story" } });
-}
-
-interface Linked {
-  readonly stack: StoryOptions["stack"];
-  readonly call: Call;
-  readonly source: string;
-  readonly client_id: string;
-  readonly account_id: string;
 }
 
 type Call = (method: string, path: string, body?: object) => Promise<Answer>;
@@ -98,27 +81,6 @@ type Call = (method: string, path: string, body?: object) => Promise<Answer>;
  */
 async function takeUntil(call: Call, source: string, isWanted: (command: Command) => boolean): Promise<Command> {
   return eventually(async () => (await call("POST", `${source}/commands/take`, {})).data.find(isWanted), 60_000);
-}
-
-/** A transfer whose debit its platform reports and never acknowledges: the sweep credits an account with a position. */
-async function tellOfTransfer({ stack, call, source, client_id, account_id }: Linked): Promise<void> {
-  const { api } = stack;
-  const { id: to_account_id } = await call("POST", "/accounts", { client_id });
-  await call("POST", "/transactions/deposit", { account_id: to_account_id, amount: "100.00", status: "completed" });
-  const floor = await floorOf(stack);
-  const opened = await floor.open(to_account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" });
-  expect(opened.kind).toBe("done");
-  const transfer = { from_account_id: account_id, to_account_id, amount: "10.00" };
-  const { id } = await call("POST", "/transactions/transfer", transfer);
-  const debit = await takeUntil(call, source, ({ transaction_id }) => transaction_id === id);
-  const { expected_next_seq: seq } = (await api.call<{ expected_next_seq: string }>("GET", source)).body;
-  const operation = { operation_id: "B-7", platform_login: "7002", kind: "withdrawal", amount: "10.00" };
-  const data = { ...operation, reference: debit.id };
-  await call("POST", `${source}/batches`, { first_seq: seq, items: [{ seq, type: "balance_operation", data }] });
-  await eventually(async () => {
-    const { body } = await api.call<{ status: string }>("GET", `/transactions/${id}`);
-    return body.status === "completed" || undefined;
-  }, 60_000);
 }
 
 /** Money of a linked account with a position: commands that are done, and one that is lost, not found and requeued. */
@@ -137,7 +99,6 @@ export async function tellOfCommands({ stack, saboteur }: StoryOptions): Promise
   const client = await call("POST", "/clients", someClient());
   const link = { platform: "mt5", platform_login: "7002", source_id };
   const { id: account_id } = await call("POST", "/accounts", { client_id: client.id, ...link });
-  await api.call("GET", `/clients/${client.id}/accounts?platform_login=7002`);
   const placing = { stack, saboteur, account_id };
   const deposited = async (amount: string) => {
     const deposit = await call("POST", "/transactions/deposit", { account_id, amount, status: "completed" });
@@ -164,19 +125,4 @@ export async function tellOfCommands({ stack, saboteur }: StoryOptions): Promise
   );
   await takeUntil(call, source, ({ id }) => id === lost_id);
   await acknowledge(lost_id, { attempt: 2, status: "failed" });
-  await tellOfTransfer({ stack, call, source, client_id: client.id, account_id });
-  // The lease of its debit may have run out before the item came: then a search waits, and the source cannot end.
-  await eventually(async () => {
-    const { data } = await call("POST", `${source}/commands/take`, {});
-    for (const { id } of data) await call("POST", `${source}/commands/${id}/ack`, done());
-    return (await call("GET", `${source}/commands?status=waiting`)).data.length === 0 || undefined;
-  }, 60_000);
-  for (const path of ["/feed/sources", `${source}/commands`, lost]) await api.call("GET", path);
-  await call("PATCH", source, { paused: true });
-  // The index may still show a command that has ended.
-  await eventually(async () => {
-    calls += 1;
-    const headers = { "Idempotency-Key": `end-${calls}` };
-    return (await api.call("DELETE", source, { headers })).status === 200 || undefined;
-  });
 }

@@ -18,7 +18,7 @@ export class Saboteur {
   readonly interventions = new Map<string, () => Promise<void>>();
   readonly watch = async (call: AwsCall): Promise<void> => {
     if (call.phase !== "before") return;
-    const name = `${call.functionName} ${call.action.replace(/\/usageplans\/[^/]+/, "/usageplans/*")}`;
+    const name = `${call.functionName} ${call.action}`;
     if (this.targets.has(name)) call.kill();
     else await this.interventions.get(name)?.();
   };
@@ -31,6 +31,13 @@ export class Saboteur {
 export function unused({ cloud }: Stack): string[] {
   const found = cloud.unusedGrants().filter(({ reason }) => reason === undefined);
   return found.map(({ function: name, statement }) => `${name} ${statement}`);
+}
+
+/** Waits until every statement of this beginning was needed by some call: `sweep-events Put`, or all of a function. */
+export async function needed(stack: Stack, ...beginnings: readonly string[]): Promise<void> {
+  const wanted = beginnings.map((one) => `brokerage-sandbox-${one}`);
+  const missing = () => unused(stack).filter((name) => wanted.some((one) => `${name} `.startsWith(`${one} `)));
+  await expect.poll(missing, { timeout: 60_000, interval: 200 }).toEqual([]);
 }
 
 /** Writes items past every role, in the place of values that are not given here. */
@@ -71,7 +78,7 @@ export interface Placing {
 /**
  * Makes a change of the money of an account in which the named function places its trigger again, and so deletes the
  * entry of the stored one. The trigger is misplaced before each read of the function, also before those of a retry: a
- * request before, or an evaluation at the same time, may have placed it.
+ * request before may have placed it. An evaluation at the same time may place it too, so it is held back until then.
  */
 export async function withPlacing<T>(
   { stack, saboteur, account_id }: Placing,
@@ -79,11 +86,20 @@ export async function withPlacing<T>(
   change: () => Promise<T>,
 ): Promise<T> {
   const name = `brokerage-sandbox-${functionName}`;
+  let release = () => {};
+  const isMade = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  saboteur.interventions.set("brokerage-sandbox-evaluate TransactWriteItems", () => isMade);
   saboteur.interventions.set(`${name} BatchGetItem`, () => misplaceTrigger(stack, account_id));
-  const made = await change();
-  saboteur.interventions.clear();
-  expect(unused(stack)).not.toContain(`${name} Delete`);
-  return made;
+  try {
+    const made = await change();
+    expect(unused(stack)).not.toContain(`${name} Delete`);
+    return made;
+  } finally {
+    saboteur.interventions.clear();
+    release();
+  }
 }
 
 /** A pair with a price, in the place of a feed: rates are only looked for where there are pairs. */

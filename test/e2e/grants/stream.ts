@@ -10,7 +10,7 @@ import { tableClient, tableNameOf } from "../../support/stack/cloud-tables.ts";
 import type { Stack } from "../../support/stack/stack.ts";
 import { handshakeStatus, openStream, type StreamSocket } from "../../support/stack/stream-client.ts";
 import { eventually } from "../../support/wait.ts";
-import { put, quoteSymbol, unused } from "./stack.ts";
+import { needed, put, quoteSymbol, unused } from "./stack.ts";
 
 /** Of a message, or of a member of a batch. */
 interface Received {
@@ -23,8 +23,8 @@ interface Received {
 const typed = (wanted: string) => (message: Received) => message.type === wanted;
 
 /**
- * Connections from their tickets to their end: one with all channels, one that sends too much, handshakes that are
- * refused, and the sweeps that follow.
+ * Connections that end in other ways than by their close: one that sends too much, one that finds no place left, and
+ * those that the sweeps find gone.
  */
 export async function tellOfStream(stack: Stack): Promise<void> {
   const { api, baseUrl, cloud } = stack;
@@ -33,10 +33,6 @@ export async function tellOfStream(stack: Stack): Promise<void> {
   await quoteSymbol(stack);
   // Time passes so fast that a connection lasts for twelve seconds, and its functions may need as long to start.
   await patiently(() => subscribeToAll(stack, account_id));
-
-  const without = await stack.newApplication({ scopes: ["clients:read"] });
-  expect((await without.api.call("POST", "/stream_tickets")).status).toBe(403);
-  expect(await handshakeStatus(url, await getToken(baseUrl, without.credentials))).toBe(403);
 
   const other = await stack.newApplication();
   const token = await getToken(baseUrl, other.credentials);
@@ -48,8 +44,7 @@ export async function tellOfStream(stack: Stack): Promise<void> {
   await fillUp(stack, other.tenant_id, other.application_id);
   expect(await handshakeStatus(url, token)).toBe(429);
   await wakeByFlags(stack);
-  const later = ["DeleteStream", "DeleteStreams"].map((right) => `brokerage-sandbox-stream-sweep ${right}`);
-  await eventually(() => !later.some((right) => unused(stack).includes(right)) || undefined, 60_000);
+  await needed(stack, "stream-sweep", "stream-deliver", "stream-message DeleteStream", "stream-connect DeleteStream");
 }
 
 /**
