@@ -47,7 +47,7 @@ const together = "test/e2e/shared-stack.test.ts";
 /** Tests of the local runner, and by it. A process can have the market of one stack (`floorOf`), which grants keeps. */
 const running = [
   ...["test/local/**/*.test.ts", "test/browser/*.test.ts", "test/e2e/!(grants).test.ts"],
-  "test/e2e/{reports,resources,tools}/*.test.ts",
+  "test/e2e/{reports,resources,stream,tools}/*.test.ts",
 ];
 /** Files that share a stack run as one, and by themselves when a file is named. */
 const elsewhere = named.every((word) => together.includes(word)) ? sharing : [together];
