@@ -89,6 +89,8 @@ export default defineConfig({
     execArgv: ["--max-semi-space-size=64"],
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
+    // What is polled for is late on a busy machine: a second, the default, is over before the second look.
+    expect: { poll: { timeout: 15_000 } },
     hookTimeout: 120_000,
     provide: { notesDir },
     // Everything shares two processors here: a request that is slow for that alone must not be answered 503.

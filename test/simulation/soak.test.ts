@@ -13,7 +13,7 @@ it("nothing is lost while functions die, records are repeated and reordered and 
     chaos: true,
     kill_every_ms: 1000,
     pace: 4,
-    time_scale: 15000,
+    time_scale: 6000,
     times_only: false,
     seed: 20_261_121,
     settle_ms: 120_000,
