@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-/** What an assembly is made from; what runs it, and the tools beside it, are not part of it. */
+/** What an assembly is made from; what runs it, the tools beside it and the ADRs are not part of it. */
 const sources = ["infra", "shared", "functions", "package-lock.json"];
-const others = [join("infra", "local"), join("infra", "tools")];
+const others = [join("infra", "local"), join("infra", "tools"), join("shared", "decisions")];
 /** Assemblies kept: another runner may still use the one before. */
 const keptAssemblies = 3;
 /** No synthesis takes as long. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -77,7 +78,9 @@ const ownSources = [fixture, fileURLToPath(import.meta.url)].map((file) => readF
 export async function keptStage({ stage, ...more }: KeptOptions): Promise<SynthesizedStage> {
   const into = fileURLToPath(new URL(".local/cdk-tests", root));
   const digest = sourceDigest(JSON.stringify([stage, more, ...ownSources]));
-  const name = [stage, ...Object.entries({ ...more.config, ...more.context }).flat()].join("-");
+  // Settings may be objects, and hold addresses: their digest is a name of one folder.
+  const settings = createHash("sha256").update(JSON.stringify(more)).digest("hex").slice(0, 8);
+  const name = `${stage}-${settings}`;
   const { directory } = await keptAssembly(into, name, digest, async (draft) => {
     await synthesizeInto(draft, { stage, ...more, validate: false });
   });
