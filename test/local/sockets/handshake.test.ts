@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { ModelError } from "../../../infra/local/gateway/properties.ts";
 import { readSocketModel } from "../../../infra/local/socket/model.ts";
-import { ask, eventsOf, ProcessDied, testHost, wire } from "../gateway-support.ts";
+import { ask, eventsOf, ProcessDied, testHost, wire } from "../gateway/support.ts";
 import {
   allowed,
   client,

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { AwsError } from "../../../infra/local/aws-error.ts";
 import { FrameMeter } from "../../../infra/local/socket/frames.ts";
-import { eventsOf, ProcessDied, testHost } from "../gateway-support.ts";
+import { eventsOf, ProcessDied, testHost } from "../gateway/support.ts";
 import {
   allowed,
   type Client,

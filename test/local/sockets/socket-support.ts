@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import WebSocket from "ws";
 import { readSocketModel } from "../../../infra/local/socket/model.ts";
 import { LocalSockets } from "../../../infra/local/socket/server.ts";
-import type { Event, TestHost } from "../gateway-support.ts";
+import type { Event, TestHost } from "../gateway/support.ts";
 
 const account = "111122223333";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Resource } from "../../infra/local/gateway/properties.ts";
-import { api, ask, authorizer, policy, proxyTo, resource, testHost, withGateway } from "./gateway-support.ts";
+import type { Resource } from "../../../infra/local/gateway/properties.ts";
+import { api, ask, authorizer, policy, proxyTo, resource, testHost, withGateway } from "./support.ts";
 
 const headers = ["Allow", "X-Request-Id", "Content-Type"];
 const declared = Object.fromEntries(headers.map((name) => [`method.response.header.${name}`, true]));

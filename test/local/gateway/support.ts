@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
-import { type GatewayHost, startGateway } from "../../infra/local/gateway/index.ts";
-import type { Resource } from "../../infra/local/gateway/properties.ts";
+import { type GatewayHost, startGateway } from "../../../infra/local/gateway/index.ts";
+import type { Resource } from "../../../infra/local/gateway/properties.ts";
 
 /** A function of the host: gets the event, returns the payload; what it throws becomes a function error. */
 export type Handler = (event: Event) => unknown;

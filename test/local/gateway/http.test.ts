@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { api, ask, eventsOf, proxyTo, resource, testHost, wire, withGateway } from "./gateway-support.ts";
+import { api, ask, eventsOf, proxyTo, resource, testHost, wire, withGateway } from "./support.ts";
 
 const graph = api({ "ANY /echo": { integration: proxyTo("echo") } });
 const echo = () => testHost({ echo: (event) => ({ body: JSON.stringify(event["body"]) }) });

@@ -11,7 +11,7 @@ import {
   resource,
   testHost,
   withGateway,
-} from "./gateway-support.ts";
+} from "./support.ts";
 
 const everything = "arn:aws:execute-api:eu-central-1:111122223333:api/v2/*";
 const token = { headers: [["Authorization", "Bearer one"]] } as const;

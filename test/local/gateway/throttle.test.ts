@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Resource } from "../../infra/local/gateway/properties.ts";
-import { Throttle, TokenBucket } from "../../infra/local/gateway/throttle.ts";
+import type { Resource } from "../../../infra/local/gateway/properties.ts";
+import { Throttle, TokenBucket } from "../../../infra/local/gateway/throttle.ts";
 import {
   api,
   ask,
@@ -12,7 +12,7 @@ import {
   type TestHost,
   testHost,
   withGateway,
-} from "./gateway-support.ts";
+} from "./support.ts";
 
 function taken(bucket: TokenBucket, count: number, nowMs: number): number {
   let admitted = 0;

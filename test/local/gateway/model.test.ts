@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ModelError, startGateway } from "../../infra/local/gateway/index.ts";
-import type { Resource } from "../../infra/local/gateway/properties.ts";
-import { api, authorizer, proxyTo, resource, testHost } from "./gateway-support.ts";
+import { ModelError, startGateway } from "../../../infra/local/gateway/index.ts";
+import type { Resource } from "../../../infra/local/gateway/properties.ts";
+import { api, authorizer, proxyTo, resource, testHost } from "./support.ts";
 
 const me = { "GET /me": { integration: proxyTo("me") } };
 

@@ -1,6 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import type { Resource } from "../../infra/local/gateway/properties.ts";
+import type { Resource } from "../../../infra/local/gateway/properties.ts";
 import {
   type Answer,
   api,
@@ -13,7 +13,7 @@ import {
   resource,
   testHost,
   withGateway,
-} from "./gateway-support.ts";
+} from "./support.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { api, ask, eventsOf, proxyTo, testHost, withGateway } from "./gateway-support.ts";
+import { api, ask, eventsOf, proxyTo, testHost, withGateway } from "./support.ts";
 
 const named = (name: string) => [name, () => ({ statusCode: 200, body: name })] as const;
 
