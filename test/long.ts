@@ -20,6 +20,10 @@ const strained = ["lists", "margin", "money", "oauth", "oauth-clients", "refusal
 const random = { SIMULATION_SEED: "random" };
 const longForms: Readonly<Record<string, LongForm>> = {
   debt: { env: { DEBT_RUNS: "20000" }, file: "test/domain/debt-programs.test.ts" },
+  "two-books": {
+    env: { TWO_BOOKS_RUNS: "1500", TWO_BOOKS_SEED: String(Date.now() % 1e9) },
+    file: "test/domain/command/two-books.test.ts",
+  },
   filters: { env: { FILTER_SORTS: "both" }, file: "test/data/filters.test.ts" },
   fuzz: { env: { FUZZ_RUNS: "2000", FUZZ_SEED: String(Date.now() % 1e9) }, file: "test/http/fuzz.test.ts" },
   linters: { env: { LINTERS: "all" }, file: "test/http/linters.test.ts" },
