@@ -13,15 +13,19 @@ type Met = { readonly from: string } | { readonly to: string };
 type Passed = Met & { readonly partition: string; readonly start?: PartitionPosition };
 
 /**
- * The price that a record of the volatile table's stream brings. Undefined for items of other kinds, for what was
- * deleted, and for the prices that a brokerage was made with: it had no account then, and each of them would search the
- * exposure index of its symbol.
+ * Whether a record of the volatile table's stream brings a price. Items of other kinds and what was deleted do not, nor
+ * do the prices that a brokerage was made with: it had no account then, and each of them would search the exposure
+ * index of its symbol (ADR 0073).
  */
-export function quoteOf({ eventName, dynamodb }: DynamoDBRecord): StoredQuote | undefined {
-  const { NewImage: image } = dynamodb ?? {};
-  if (eventName === "REMOVE" || image?.["et"]?.S !== quotes.et) return undefined;
-  if (eventName === "INSERT" && image["seeded"]?.BOOL === true) return undefined;
-  return readRawItem<StoredQuote>(image);
+export function bringsPrice({ eventName, dynamodb }: DynamoDBRecord): boolean {
+  const { et, seeded } = dynamodb?.NewImage ?? {};
+  return et?.S === quotes.et && eventName !== "REMOVE" && !(eventName === "INSERT" && seeded?.BOOL === true);
+}
+
+/** The price that a record brings; undefined where it brings none. */
+export function quoteOf(record: DynamoDBRecord): StoredQuote | undefined {
+  const { NewImage: image } = record.dynamodb ?? {};
+  return image !== undefined && bringsPrice(record) ? readRawItem<StoredQuote>(image) : undefined;
 }
 
 /**

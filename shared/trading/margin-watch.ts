@@ -12,7 +12,7 @@ import { pulses, type StoredPulse, type StoredQuote, streamFlags } from "../tabl
 import { readKeys } from "../table/store.ts";
 import { readRawItem } from "../table/table.ts";
 import { recordBreach } from "./breaches.ts";
-import { exposedTo, quoteOf, waitingAccounts } from "./exposed-accounts.ts";
+import { bringsPrice, exposedTo, quoteOf, waitingAccounts } from "./exposed-accounts.ts";
 import { sendAccounts } from "./margin-queue.ts";
 
 /** A change of the market of a tenant, and the stream records that report it. */
@@ -51,7 +51,7 @@ export async function watchMarket(records: readonly DynamoDBRecord[]): Promise<R
 
 /** The tenants that records report new quotes of. */
 function quotedTenants(records: readonly DynamoDBRecord[]): ReadonlySet<string> {
-  return new Set(records.flatMap((record) => quoteOf(record)?.tenant_id ?? []));
+  return new Set(records.filter(bringsPrice).flatMap(({ dynamodb }) => dynamodb?.NewImage?.["tenant_id"]?.S ?? []));
 }
 
 /** The market event of a record; undefined when no account is evaluated for it. */
