@@ -65,7 +65,6 @@ export class Permissions {
   private readonly roles = new Map<string, Role>();
   /** Policies of queues and buckets by the ARN of what they belong to. */
   private readonly resourcePolicies: ReadonlyMap<string, Policy>;
-  private readonly decisions = new Map<string, Promise<Decision>>();
   private readonly used = new Map<string, Grant>();
   /** Decisions that had to be simulated, for measuring. */
   simulated = 0;
@@ -87,9 +86,11 @@ export class Permissions {
     const role = this.roles.get(roleArn);
     if (role === undefined) throw new Error(`There is no role ${roleArn}.`);
     const key = cacheKey(role, user, access);
-    const decision = await (key === undefined
-      ? this.simulate(role, user, access)
-      : this.known(key, role, user, access));
+    const full = key === undefined ? undefined : `${this.digest} ${role.digest} ${key}`;
+    const known = full === undefined ? undefined : simulations.get(full);
+    const pending = known ?? this.simulate(role, user, access);
+    if (full !== undefined && known === undefined) simulations.set(full, pending);
+    const decision = await pending;
     if (decision.allowed) this.record(user, access, decision);
     return decision;
   }
@@ -125,16 +126,6 @@ export class Permissions {
 
   private principal(roleName: string, user: string): string {
     return `arn:aws:sts::${this.placement.account_id}:assumed-role/${roleName}/${user}`;
-  }
-
-  private known(key: string, role: Role, user: string, access: Access): Promise<Decision> {
-    const own = this.decisions.get(key);
-    if (own !== undefined) return own;
-    const full = `${this.digest} ${role.digest} ${key}`;
-    const decision = simulations.get(full) ?? this.simulate(role, user, access);
-    simulations.set(full, decision);
-    this.decisions.set(key, decision);
-    return decision;
   }
 
   private async simulate(role: Role, user: string, access: Access): Promise<Decision> {

@@ -1,6 +1,6 @@
 import type { Stack } from "../../support/stack/stack.ts";
 import { eventually } from "../../support/wait.ts";
-import { type StoryOptions, unused } from "./stack.ts";
+import { missing, type StoryOptions } from "./stack.ts";
 
 /** A day that is sealed by two runs: the first one dies when its objects are written and their end is not noted. */
 export async function tellOfSealing({ stack, saboteur }: Pick<StoryOptions, "stack" | "saboteur">): Promise<void> {
@@ -14,7 +14,7 @@ export async function tellOfSealing({ stack, saboteur }: Pick<StoryOptions, "sta
     await seal().catch(() => undefined);
     saboteur.targets.delete(last);
     await seal();
-    return unused(stack).some((grant) => grant.startsWith(name)) ? undefined : true;
+    return missing(stack, "seal-audit").length === 0 || undefined;
   });
 }
 
@@ -23,6 +23,6 @@ export async function tellOfRefusals(stack: Stack): Promise<void> {
   const { api } = await stack.newApplication({ scopes: ["clients:read"] });
   await eventually(async () => {
     await api.call("GET", "/events");
-    return !unused(stack).includes("brokerage-sandbox-record-refusals Update") || undefined;
+    return missing(stack, "record-refusals Update").length === 0 || undefined;
   });
 }

@@ -2,6 +2,7 @@ import { PutItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { expect } from "vitest";
 import type { AwsCall } from "../../../infra/local/cloud.ts";
+import type { Grant } from "../../../infra/local/iam/grants.ts";
 import { limits } from "../../../shared/limits.ts";
 import { quotes, risks, symbols } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
@@ -25,19 +26,22 @@ export class Saboteur {
 }
 
 /**
- * Statements that nothing has needed yet. What a role allows to the logs and traces of its function is used by the
- * service itself, not by a call of ours.
+ * Statements of these beginnings, `sweep-events Put` or all of a function, that nothing has needed yet. What a role
+ * allows to the logs and traces of its function is used by the service itself, not by a call of ours.
+ * @throws where a beginning is that of no statement, which would never be missing
  */
-export function unused({ cloud }: Stack): string[] {
-  const found = cloud.unusedGrants().filter(({ reason }) => reason === undefined);
-  return found.map(({ function: name, statement }) => `${name} ${statement}`);
+export function missing({ cloud }: Stack, ...beginnings: readonly string[]): string[] {
+  const nameOf = ({ function: name, statement }: Grant) => `${name} ${statement}`;
+  const isOf = (one: string) => (name: string) => `${name} `.startsWith(`brokerage-sandbox-${one} `);
+  const names = cloud.grants().map(nameOf);
+  for (const one of beginnings) if (!names.some(isOf(one))) throw new Error(`No function has the statement ${one}.`);
+  const unused = cloud.unusedGrants().filter(({ reason }) => reason === undefined);
+  return unused.map(nameOf).filter((name) => beginnings.some((one) => isOf(one)(name)));
 }
 
-/** Waits until every statement of this beginning was needed by some call: `sweep-events Put`, or all of a function. */
+/** Waits until every statement of these beginnings was needed by some call. */
 export async function needed(stack: Stack, ...beginnings: readonly string[]): Promise<void> {
-  const wanted = beginnings.map((one) => `brokerage-sandbox-${one}`);
-  const missing = () => unused(stack).filter((name) => wanted.some((one) => `${name} `.startsWith(`${one} `)));
-  await expect.poll(missing, { timeout: 60_000, interval: 200 }).toEqual([]);
+  await expect.poll(() => missing(stack, ...beginnings), { timeout: 60_000, interval: 200 }).toEqual([]);
 }
 
 /** Writes items past every role, in the place of values that are not given here. */
@@ -94,7 +98,7 @@ export async function withPlacing<T>(
   saboteur.interventions.set(`${name} BatchGetItem`, () => misplaceTrigger(stack, account_id));
   try {
     const made = await change();
-    expect(unused(stack)).not.toContain(`${name} Delete`);
+    expect(missing(stack, `${functionName} Delete`)).toEqual([]);
     return made;
   } finally {
     saboteur.interventions.clear();

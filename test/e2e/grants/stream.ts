@@ -10,7 +10,7 @@ import { tableClient, tableNameOf } from "../../support/stack/cloud-tables.ts";
 import type { Stack } from "../../support/stack/stack.ts";
 import { handshakeStatus, openStream, type StreamSocket } from "../../support/stack/stream-client.ts";
 import { eventually } from "../../support/wait.ts";
-import { needed, put, quoteSymbol, unused } from "./stack.ts";
+import { missing, needed, put, quoteSymbol } from "./stack.ts";
 
 /** Of a message, or of a member of a batch. */
 interface Received {
@@ -58,11 +58,10 @@ async function wakeByFlags(stack: Stack): Promise<void> {
   const made = await fresh.api.call("POST", "/clients", { body: someClient() });
   expect(made.status).toBe(201);
   const wanted = ["publish SendSets", "watch SendSets", "stream-deliver DeleteStream", "stream-deliver SendSets"];
-  const isWanted = (right: string) => wanted.some((one) => right === `brokerage-sandbox-${one}`);
   // The watch remembers for a second that there was no flag: the next price finds it.
   const afterAPrice = async () => {
     await quoteSymbol({ ...stack, tenant_id: priced.tenant_id });
-    return unused(stack).filter(isWanted);
+    return missing(stack, ...wanted);
   };
   await expect.poll(afterAPrice, { timeout: 60_000, interval: 500 }).toEqual([]);
 }
@@ -120,7 +119,7 @@ async function subscribeToAll(stack: Stack, account_id: string): Promise<void> {
     await synchronized(client, channels.length);
     client.send({ type: "unsubscribe", id: "1" });
     await client.next(typed("unsubscribed"));
-    await eventually(() => !unused(stack).includes("brokerage-sandbox-stream-sweep UpdateStream") || undefined);
+    await eventually(() => missing(stack, "stream-sweep UpdateStream").length === 0 || undefined);
   } finally {
     clearInterval(pings);
     await client.close();
