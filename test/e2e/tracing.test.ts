@@ -33,11 +33,14 @@ interface Line {
   readonly commits?: readonly Commit[];
 }
 
-/** What the functions have logged with this text, as a search over all log groups finds it. */
+/**
+ * What the functions have logged with this text, as a search over all log groups finds it; what stands behind the last
+ * end of a line is still being written.
+ */
 function linesWith(text: string): Line[] {
   const folder = join(stack.dataDir, "logs");
   const files = readdirSync(folder).filter((name) => name.startsWith("brokerage-"));
-  const lines = files.flatMap((name) => readFileSync(join(folder, name), "utf8").split("\n"));
+  const lines = files.flatMap((name) => readFileSync(join(folder, name), "utf8").split("\n").slice(0, -1));
   return lines.filter((line) => line.startsWith("{") && line.includes(text)).map((line) => JSON.parse(line));
 }
 

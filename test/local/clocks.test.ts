@@ -21,14 +21,11 @@ const noting = (file: string, more = "") => `
     ${more === "" ? "" : "await step(event);"}
   };`;
 
+/** The events in a file. What stands behind the last end of a line, all of a new file too, is still being written. */
 function noted(file: string): Record<string, unknown>[] {
   const path = join(notes.path, file);
-  return existsSync(path)
-    ? readFileSync(path, "utf8")
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line))
-    : [];
+  const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
+  return lines.slice(0, -1).map((line) => JSON.parse(line));
 }
 
 const invoker = (allowed: boolean): TemplateResource => ({

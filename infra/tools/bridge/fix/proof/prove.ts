@@ -172,8 +172,8 @@ async function differences(proof: Proof, accounts: ReadonlyMap<string, string>, 
     if (here.join() !== there.join()) found.push(`${login} has ${here.length} positions in place of ${there.length}.`);
   }
   const ledger = join(folder, "money.jsonl");
-  const lines = existsSync(ledger) ? readFileSync(ledger, "utf8").trim().split("\n") : [];
-  const booked = lines.map((line) => JSON.parse(line) as { comment: string });
+  const lines = existsSync(ledger) ? readFileSync(ledger, "utf8").split("\n") : [];
+  const booked = lines.slice(0, -1).map((line) => JSON.parse(line) as { comment: string });
   for (const id of deposits) {
     const { body } = await client.call<{ status: string; outcome: string | null; command_id: string }>(
       "GET",
