@@ -57,7 +57,7 @@ describe("an operator", () => {
     await page.getByRole("link", { name: `${receiver.url}/crm` }).click();
     await page.getByRole("link", { name: "stop.out" }).click();
     const opened = page.locator(".opened");
-    await opened.getByText("410").waitFor();
+    await opened.getByText("410", { exact: true }).waitFor();
     expect(await opened.locator("pre.code").first().textContent()).toContain("<script>alert(1)</script><img src=x");
     receiver.answer = (_, answer) => void answer.end();
     // An address that is gone is disabled, which ends its deliveries.
