@@ -1,4 +1,4 @@
-import { DeleteTableCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { draftTenant } from "../../shared/domain/tenant.ts";
 import type { TestAnswer, TestApi } from "../support/emulator/api.ts";
@@ -24,7 +24,7 @@ class Broken extends Error {}
  * and at the end the raw tables are judged, before the events are published and after. `seen` counts what was answered.
  */
 export async function runProgram(api: TestApi, program: Program, seen = new Map<string, number>()): Promise<void> {
-  const tables = await moreTables(api);
+  const tables = await startEmulator();
   Object.assign(process.env, {
     TABLE_NAME: tables.tableName,
     VOLATILE_TABLE_NAME: tables.volatileTableName,
@@ -37,22 +37,7 @@ export async function runProgram(api: TestApi, program: Program, seen = new Map<
     for (const each of program) await run.step(each);
     await run.close();
   } finally {
-    for (const TableName of [tables.tableName, tables.volatileTableName, tables.keyTableName]) {
-      await tables.client.send(new DeleteTableCommand({ TableName }));
-    }
     await tables.stop();
-  }
-}
-
-/** Two more tables on the emulator that runs already. */
-async function moreTables(api: TestApi): Promise<Emulator> {
-  const before = process.env["DYNAMODB_ENDPOINT"];
-  process.env["DYNAMODB_ENDPOINT"] = api.emulator.endpoint;
-  try {
-    return await startEmulator();
-  } finally {
-    if (before === undefined) delete process.env["DYNAMODB_ENDPOINT"];
-    else process.env["DYNAMODB_ENDPOINT"] = before;
   }
 }
 

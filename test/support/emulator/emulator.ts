@@ -1,18 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { keepStreamsFast } from "../../../infra/local/dynamodb/database.ts";
-import { Guard } from "../../../infra/local/guard.ts";
+import { CreateTableCommand, DeleteTableCommand, DescribeTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { indexes, keyAttributes, slimAttributes } from "../../../shared/table/table-shape.ts";
+import { tableServer } from "./table-server.ts";
 
-const binary = fileURLToPath(new URL("../../../node_modules/@dynoxide/linux-x64/dynoxide", import.meta.url));
-
-/** An emulator of DynamoDB with the three tables of a stage, in a folder that goes with it. */
+/** An emulator of DynamoDB with three tables of a stage, which go with it. */
 export interface Emulator {
   readonly endpoint: string;
   readonly tableName: string;
@@ -26,15 +17,11 @@ export interface Emulator {
 }
 
 /**
- * Starts an emulator on a free port of 127.0.0.1 and makes the tables as `shared/table/table-shape.ts` says. Where
- * `DYNAMODB_ENDPOINT` names another server, the tables are made there. Without a stream each write costs less.
+ * Makes the tables of a stage as `shared/table/table-shape.ts` says, on the server of this process. Without a stream
+ * each write costs less.
  */
 export async function startEmulator(withStream = true): Promise<Emulator> {
-  const elsewhere = process.env["DYNAMODB_ENDPOINT"];
-  const dataDir = mkdtempSync(join(tmpdir(), "brokerage-emulator-"));
-  const file = join(dataDir, "dynamodb.sqlite");
-  const server = elsewhere === undefined ? await startProcess(file) : undefined;
-  const endpoint = server?.endpoint ?? String(elsewhere);
+  const { endpoint, prepare, release } = await tableServer();
   const client = new DynamoDBClient({
     endpoint,
     region: "eu-west-1",
@@ -47,7 +34,7 @@ export async function startEmulator(withStream = true): Promise<Emulator> {
   await client.send(mainTable(tableName, withStream));
   await client.send(volatileTable(volatileTableName));
   await client.send(keyTable(keyTableName));
-  if (server !== undefined) await keepStreamsFast(file);
+  await prepare();
   const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
   return {
     endpoint,
@@ -57,9 +44,11 @@ export async function startEmulator(withStream = true): Promise<Emulator> {
     client,
     streamArn: Table?.LatestStreamArn ?? "",
     stop: async () => {
+      for (const TableName of [tableName, volatileTableName, keyTableName]) {
+        await client.send(new DeleteTableCommand({ TableName }));
+      }
       client.destroy();
-      await server?.stop();
-      rmSync(dataDir, { recursive: true, force: true });
+      await release();
     },
   };
 }
@@ -139,60 +128,5 @@ function volatileTable(name: string): CreateTableCommand {
     KeySchema: [...keySchema],
     AttributeDefinitions: textAttributes([keyAttributes.partition, keyAttributes.sort]),
     StreamSpecification: stream,
-  });
-}
-
-interface Running {
-  readonly stop: () => Promise<void>;
-  readonly endpoint: string;
-}
-
-/** The port is looked for before the start: the emulator does not tell which one 0 became. A lost race retries. */
-async function startProcess(file: string, triesLeft = 5): Promise<Running> {
-  const port = await freePort();
-  const args = ["serve", "--db-path", file, "--host", "127.0.0.1", "--port", String(port)];
-  const child = spawn(binary, args, { stdio: ["ignore", "pipe", "pipe"] });
-  const listening = await new Promise<boolean>((resolve) => {
-    let text = "";
-    const listen = (chunk: Buffer) => {
-      text += chunk.toString();
-      if (text.includes("listening on")) resolve(true);
-    };
-    child.stdout?.on("data", listen);
-    child.stderr?.on("data", listen);
-    child.once("exit", () => resolve(false));
-  });
-  if (listening) return { stop: guarded(child), endpoint: `http://127.0.0.1:${port}` };
-  if (triesLeft <= 1) throw new Error("The emulator does not start.");
-  return startProcess(file, triesLeft - 1);
-}
-
-/** A run of the tests that is broken off leaves no emulator behind. Returns how to end it. */
-function guarded(child: ChildProcess): () => Promise<void> {
-  const guard = new Guard();
-  if (child.pid !== undefined) guard.watch(child.pid);
-  return async () => {
-    await end(child);
-    if (child.pid !== undefined) guard.forget(child.pid);
-    await guard.stop();
-  };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
-}
-
-function end(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (child.exitCode !== null || child.signalCode !== null) return resolve();
-    child.once("exit", () => resolve());
-    child.kill("SIGKILL");
   });
 }
