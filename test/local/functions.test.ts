@@ -38,6 +38,7 @@ function run(
   maxEnvironments = 8,
   maxStarting = 2,
   polled: readonly string[] = [],
+  patienceMs = 10,
 ): Functions {
   const variables = () => ({ FROM_RUNNER: "too" });
   functions = new Functions({
@@ -48,6 +49,7 @@ function run(
     maxEnvironments,
     maxStarting,
     polled,
+    patienceMs,
   });
   return functions;
 }
@@ -173,6 +175,13 @@ describe("processes", () => {
     expect(payloads.every(({ most }) => most === 1)).toBe(true);
     expect(all.processes.length).toBeLessThanOrEqual(3);
     expect(new Set(payloads.map(({ pid }) => pid)).size).toBeGreaterThan(1);
+  });
+
+  it("of one function are started in addition only for a request that has waited", async () => {
+    const all = run([define("quick", "export const handler = () => process.pid;")], 8, 8, [], 60_000);
+    const outcomes = await Promise.all(Array.from({ length: 12 }, () => all.invoke("quick", {})));
+    expect(new Set(outcomes.map(({ payload }) => payload)).size).toBe(1);
+    expect(all.processes).toHaveLength(1);
   });
 
   it("make room: the one that has been idle for longest ends", async () => {

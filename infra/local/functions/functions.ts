@@ -21,6 +21,8 @@ export interface FunctionsOptions {
   readonly maxEnvironments: number;
   /** Processes that load their code at the same time. */
   readonly maxStarting: number;
+  /** How long a request waits for a process that its function has before another is started; 100 ms without it. */
+  readonly patienceMs?: number;
   /**
    * Names or ARNs of the functions that queues and streams invoke. A backlog wants as many as it can get, so these
    * leave a third of the processes, and one place to start in, to the functions that a caller waits for.
@@ -32,11 +34,14 @@ interface Waiting {
   readonly definition: FunctionDefinition;
   readonly event: unknown;
   readonly trace: string | undefined;
+  readonly since_ms: number;
   readonly done: (outcome: Outcome) => void;
   readonly failed: (error: Error) => void;
 }
 
 const maxLogBytes = 5_000_000;
+/** A start takes a tenth of a second of processor time, in which a process that is there answers many requests. */
+const defaultPatienceMs = 100;
 /** Part of the processes that functions of queues and streams may take together. */
 const polledShare = 2 / 3;
 
@@ -69,9 +74,10 @@ export function functionDefinition(resource: Resource): FunctionDefinition {
 }
 
 /**
- * Runs functions in processes of their own: one request at a time in each, started when a request finds none idle, and
- * the one that was idle for longest ended when there are too many. Code loads in a few processes at a time, and a
- * request that waits for a start goes to whichever process is free first.
+ * Runs functions in processes of their own, each of which works on one request at a time. A process is started when a
+ * function has none or a request has waited for those that it has, and the one that was idle for longest ended when
+ * there are too many. Code loads in a few processes at a time, and a request that waits for a start goes to whichever
+ * process is free first.
  */
 export class Functions {
   private readonly options: FunctionsOptions;
@@ -83,6 +89,7 @@ export class Functions {
   private readonly node = functionNode();
   private readonly polled: ReadonlySet<FunctionDefinition>;
   private waiting: Waiting[] = [];
+  private patience: NodeJS.Timeout | undefined;
   private stopped = false;
 
   constructor(options: FunctionsOptions) {
@@ -130,7 +137,7 @@ export class Functions {
     if (definition === undefined) return Promise.reject(new Error(`There is no function ${nameOrArn}.`));
     if (this.stopped) return Promise.reject(new FunctionCrash("The runner is stopping."));
     return new Promise((done, failed) => {
-      this.waiting.push({ definition, event, trace, done, failed });
+      this.waiting.push({ definition, event, trace, since_ms: performance.now(), done, failed });
       this.dispatch();
     });
   }
@@ -138,6 +145,7 @@ export class Functions {
   /** Refuses what waits and ends every process. */
   async stop(): Promise<void> {
     this.stopped = true;
+    clearTimeout(this.patience);
     for (const { failed } of this.waiting.splice(0)) failed(new FunctionCrash("The runner is stopping."));
     await Promise.all([...this.environments].map((environment) => environment.end()));
   }
@@ -148,21 +156,35 @@ export class Functions {
    */
   private dispatch(): void {
     const left: Waiting[] = [];
-    const wanted = new Map<FunctionDefinition, number>();
     for (const request of this.waiting.splice(0)) {
       const environment = this.idleFor(request.definition);
       if (environment !== undefined) this.serve(environment, request);
-      else {
-        left.push(request);
-        wanted.set(request.definition, (wanted.get(request.definition) ?? 0) + 1);
-      }
+      else left.push(request);
     }
     this.waiting = left;
-    const order = [...wanted].sort(([a], [b]) => Number(this.polled.has(a)) - Number(this.polled.has(b)));
+    const order = [...this.wanted()].sort(([a], [b]) => Number(this.polled.has(a)) - Number(this.polled.has(b)));
     for (const [definition, count] of order) {
       const coming = [...this.starting].filter((environment) => environment.definition === definition).length;
       for (let missing = count - coming; missing > 0 && this.mayStart(definition); missing -= 1) this.start(definition);
     }
+  }
+
+  /** For each function the requests that want a process of their own; looks again when the others have waited. */
+  private wanted(): Map<FunctionDefinition, number> {
+    const { patienceMs = defaultPatienceMs } = this.options;
+    const running = new Set([...this.environments].filter(({ gone }) => !gone).map(({ definition }) => definition));
+    const wanted = new Map<FunctionDefinition, number>();
+    const now = performance.now();
+    let soonest = Number.POSITIVE_INFINITY;
+    for (const { definition, since_ms } of this.waiting) {
+      const rest = since_ms + patienceMs - now;
+      const isFirst = !running.has(definition) && !wanted.has(definition);
+      if (rest <= 0 || isFirst) wanted.set(definition, (wanted.get(definition) ?? 0) + 1);
+      else soonest = Math.min(soonest, rest);
+    }
+    clearTimeout(this.patience);
+    if (soonest < Number.POSITIVE_INFINITY) this.patience = setTimeout(() => this.dispatch(), Math.ceil(soonest));
+    return wanted;
   }
 
   private idleFor(definition: FunctionDefinition): Environment | undefined {
