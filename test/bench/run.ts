@@ -10,7 +10,7 @@ import { comparisonPicture } from "./comparison/picture.ts";
 import { comparisonReport } from "./comparison/report.ts";
 import { measureAll, missesOf } from "./functions/measured.ts";
 import { changeReport, functionsReport, type Recorded, recordOf } from "./functions/report.ts";
-import { type Bundled, bundleAll, named, type Row, rowsOf } from "./functions/rows.ts";
+import { type Bundled, bundleAll, type Row, rowsOf } from "./functions/rows.ts";
 import { canCount, instructions } from "./measure.ts";
 import type { Workload } from "./workload.ts";
 
@@ -105,8 +105,8 @@ async function measureRows({ workload, outdir, rounds = defaults.functions }: Ru
 
 async function measureSome({ workload, outdir, rounds = defaults.part, values }: Run): Promise<number> {
   const before: Readonly<Record<string, Recorded>> = JSON.parse(await readFile(recordFile, "utf8"));
-  const bundles = await bundleAll(outdir);
-  const some = values.quick ? changed(bundles, before) : named(bundles, values.only);
+  const bundles = await bundleAll(outdir, values.only);
+  const some = values.quick ? changed(bundles, before) : bundles;
   if (some.every(({ baseline }) => baseline)) {
     console.log("No bundle differs from those of RESULTS.md.");
     return 0;

@@ -38,11 +38,18 @@ const baselines = {
   floor: "one call, signed by hand",
 };
 
-/** Bundles the baselines, the no-op handler first, and every function with the settings of production. */
-export async function bundleAll(outdir: string): Promise<readonly Bundled[]> {
+/**
+ * Bundles the baselines, the no-op handler first, and the functions whose name holds a text with the settings of
+ * production; every one without it.
+ * @throws UsageError when there is none
+ */
+export async function bundleAll(outdir: string, only = ""): Promise<readonly Bundled[]> {
   const files = [...new Set([...routes.map(({ file }) => file), ...eventSourceFunctions])].sort();
   const functions = new URL("../../../functions", import.meta.url).pathname;
-  const kept = files.filter((file) => existsSync(join(functions, `${file}.ts`)));
+  const kept = files.filter((file) => file.includes(only) && existsSync(join(functions, `${file}.ts`)));
+  if (kept.length === 0) {
+    throw new UsageError(`--only must be part of the name of a function, which "${only}" is not.`);
+  }
   const entries = (names: readonly string[]) => names.map((file) => ({ name: file, file }));
   await bundle({ entries: entries(kept), root: functions, outdir: join(outdir, "own") });
   const root = new URL("../baselines", import.meta.url).pathname;
@@ -58,16 +65,6 @@ async function bundledAt(folder: string, name: string, baseline: boolean): Promi
   const bytes = await readFile(file);
   const digest = createHash("sha256").update(bytes).digest("hex").slice(0, 16);
   return { name, file, kibibytes: bytes.length / 1024, gzipped: gzipSync(bytes).length / 1024, digest, baseline };
-}
-
-/**
- * The baselines, and those functions whose name holds a text.
- * @throws UsageError when there is none
- */
-export function named(bundles: readonly Bundled[], only: string): readonly Bundled[] {
-  const kept = bundles.filter(({ name, baseline }) => baseline || name.includes(only));
-  if (kept.some(({ baseline }) => !baseline)) return kept;
-  throw new UsageError(`--only must be part of the name of a function, which "${only}" is not.`);
 }
 
 /** The work of each bundle. */
