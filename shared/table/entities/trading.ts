@@ -152,11 +152,13 @@ export const orders = {
   waitingAt: (price: string) => priceKey(price),
   indexesOf: (item: Order): IndexKeys => {
     const { price, direction } = waitsFor(item);
+    // One that a platform reports was made there before its identifier here.
+    const place = placeAt(item.created_at, item.id);
     return {
       list_pk: orders.inStatus(item.tenant_id, item.status),
-      list_sk: ulidOf(item.id),
+      list_sk: place,
       owner_pk: orders.ofAccount(item.tenant_id, item.account_id, item.status),
-      owner_sk: ulidOf(item.id),
+      owner_sk: place,
       ...(item.status === "pending"
         ? {
             state_pk: orders.waiting(item.tenant_id, item.symbol, item.side, direction),

@@ -71,7 +71,8 @@ beforeAll(async () => {
   for (const [index, status] of statuses.entries()) {
     const type = index === 1 ? "stop" : "limit";
     const { id: account_id, client_id } = traded[index % 2];
-    const now = new Date().toISOString();
+    // As one that a platform reports: it was made there before it had an identifier here, and some later ones first.
+    const now = new Date(Date.now() - (index % 3) * 60_000).toISOString();
     const owner = { tenant_id: tenant, account_id, client_id, created_at: now, updated_at: now };
     const order = someOrder({ ...owner, status, type, symbol: index === 1 ? "GBPUSD" : "EURUSD" });
     await putItem(api, orders, order);
