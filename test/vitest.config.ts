@@ -52,10 +52,11 @@ const running = [
 /** Files that share a stack run as one, and by themselves when a file is named. */
 const elsewhere = named.every((word) => together.includes(word)) ? sharing : [together];
 
-/** Stories of a minute, most of which is waiting; started last, each would leave the processors idle. */
-const longest = ["e2e/grants", "simulation/soak", "simulation/mutants", "e2e/ladder"].map(
-  (name) => `test/${name}.test.ts`,
-);
+/** Stories of half a minute and more; started last, each would leave a processor idle. */
+const longest = [
+  ...["e2e/grants", "simulation/soak", "simulation/mutants", "e2e/ladder", "data/stream/deliver"],
+  ...["data/stream/states", "bench/bench", "bench/load"],
+].map((name) => `test/${name}.test.ts`);
 
 /**
  * Begins with the longest files. Without a cache of earlier runs the size of a file says little. Files of a project
@@ -85,8 +86,8 @@ export default defineConfig({
     server: { deps: { external: [clientFiles] } },
     // One more than the processors of the gate: each worker waits for a quarter of its time. Four take as long.
     maxWorkers: 3,
-    // A worker makes and drops objects for minutes: with more room for young ones it collects garbage less often.
-    execArgv: ["--max-semi-space-size=64"],
+    // A worker makes and drops objects for minutes: with more room for them it collects garbage less often.
+    execArgv: ["--max-semi-space-size=64", "--initial-heap-size=1000"],
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     // What is polled for is late on a busy machine: a second, the default, is over before the second look.
