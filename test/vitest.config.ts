@@ -53,10 +53,9 @@ const running = [
 const elsewhere = named.every((word) => together.includes(word)) ? sharing : [together];
 
 /** Stories of half a minute and more; started last, each would leave a processor idle. */
-const longest = [
-  ...["e2e/grants", "simulation/soak", "simulation/mutants", "e2e/ladder", "data/stream/deliver"],
-  ...["data/stream/states", "bench/bench", "bench/load"],
-].map((name) => `test/${name}.test.ts`);
+const longest = ["e2e/grants", "simulation/soak", "simulation/mutants", "e2e/ladder", "bench/bench", "bench/load"].map(
+  (name) => `test/${name}.test.ts`,
+);
 
 /**
  * Begins with the longest files. Without a cache of earlier runs the size of a file says little. Files of a project
