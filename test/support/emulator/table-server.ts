@@ -44,7 +44,11 @@ export async function tableServer(): Promise<TableServer> {
   const server = kept.testTableServer ?? { running: start(), uses: 0 };
   kept.testTableServer = server;
   server.uses += 1;
-  const { endpoint, prepare, stop } = await server.running;
+  const { endpoint, prepare, stop } = await server.running.catch((error: unknown) => {
+    // The next file tries again.
+    if (kept.testTableServer === server) kept.testTableServer = undefined;
+    throw error;
+  });
   const release = async (): Promise<void> => {
     server.uses -= 1;
     if (server.uses > 0 || kept.testFolder !== undefined) return;
@@ -62,15 +66,24 @@ async function start(): Promise<Running> {
   const guard = new Guard();
   const args = ["serve", "--db-path", file, "--host", "127.0.0.1", "--port", String(port)];
   const server = await guard.run({ command: binary, args, env: serverEnvironment, log });
-  await reachable(port, server.ended, log);
+  const end = async (): Promise<void> => {
+    await server.stop();
+    await guard.stop();
+  };
+  try {
+    await reachable(port, server.ended, log);
+  } catch (error) {
+    // Its log, which the error names, stays.
+    await end();
+    throw error;
+  }
   let prepared: Promise<void> | undefined;
   const prepare = (): Promise<void> => {
     prepared ??= keepStreamsFast(file);
     return prepared;
   };
   const stop = async (): Promise<void> => {
-    await server.stop();
-    await guard.stop();
+    await end();
     rmSync(folder, { recursive: true, force: true });
   };
   return { endpoint: `http://127.0.0.1:${port}`, prepare, stop };
