@@ -1,4 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { stageConfig } from "../../infra/stages.ts";
 import type { Stage } from "../../shared/routes/route.ts";
 import { at, list, ofType, only } from "./assembly.ts";
@@ -156,7 +159,9 @@ describe("the dashboard", () => {
     const certificateArn = "arn:aws:acm:us-east-1:000000000000:certificate/one";
     const config = { ...stageConfig("production"), dashboard: { domain: "dashboard.example.com", certificateArn } };
     const props = { config, apiHost: "api.example", originSecret: "x", connectsTo: [] };
-    const stack = new DashboardStack(new Stack(new App()), "Dashboard", props);
+    const outdir = mkdtempSync(join(tmpdir(), "dashboard-"));
+    onTestFinished(() => rmSync(outdir, { recursive: true }));
+    const stack = new DashboardStack(new Stack(new App({ outdir })), "Dashboard", props);
     expect(stack.url).toBe("https://dashboard.example.com");
     Template.fromStack(stack).hasResourceProperties("AWS::CloudFront::Distribution", {
       DistributionConfig: {

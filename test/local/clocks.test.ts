@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { rateMs } from "../../infra/local/schedules/schedules.ts";
 import { eventually } from "../support/wait.ts";
 import { startTestCloud, type TemplateResource, type TestCloud, type TestStack, temporaryFolder } from "./fixture.ts";
@@ -11,6 +11,7 @@ afterEach(async () => {
   await test?.stop();
   test = undefined;
 });
+afterAll(notes.remove);
 
 /** Code of a function that writes its events down, one on a line. */
 const noting = (file: string, more = "") => `
