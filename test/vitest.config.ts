@@ -27,7 +27,7 @@ const fast = [
   "test/bench/{load-figures,comparison/figures}.test.ts",
   "test/dashboard/!(live-events).test.ts",
   "test/domain/!(debt-programs).test.ts",
-  "test/domain/!(command)/**/!(leverage-change|one-person).test.ts",
+  "test/domain/!(command)/**/!(drive|exposure|leverage-change|one-person|requested-stop-out).test.ts",
   "test/domain/command/!(two-books).test.ts",
   "test/local/queues/fifo-*.test.ts",
   "test/table/!(person-key).test.ts",
