@@ -1,14 +1,11 @@
-import { execFile } from "node:child_process";
-import { existsSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { Forwarder, unverifiedHeaders } from "../forward.ts";
-import { freePort, reachable } from "../free-port.ts";
-import { functionNode } from "../functions/function-node.mjs";
 import type { Guard, GuardedProcess } from "../guard.ts";
 import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
 import type { TableKeys } from "./access.ts";
+import { keepStreamsFast, startServer } from "./server.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -31,10 +28,6 @@ export interface DatabaseOptions {
   readonly endpoint: string | undefined;
 }
 
-const binary = new URL("../../../node_modules/@dynoxide/linux-x64/dynoxide", import.meta.url).pathname;
-/** SQLite takes one request after the other, so a second thread of the server only costs what waking it takes. */
-export const serverEnvironment = { TOKIO_WORKER_THREADS: "1" } as const;
-const streamScript = new URL("stream-records.mjs", import.meta.url).pathname;
 const sweepPage = 500;
 
 /** A DynamoDB server with the tables of the template. */
@@ -60,18 +53,11 @@ export class Database {
       await database.makeTables();
       return database;
     }
-    if (!existsSync(binary)) {
-      const why = "there is no bundled DynamoDB server for this platform";
-      throw new Error(`${why}: start DynamoDB Local or another one and set DYNAMODB_ENDPOINT to its address.`);
-    }
     mkdirSync(options.dataDir, { recursive: true });
     const file = join(options.dataDir, "dynamodb.sqlite");
-    const port = await freePort();
-    const args = ["serve", "--db-path", file, "--port", String(port)];
-    const process = await options.guard.run({ command: binary, args, env: serverEnvironment, log: options.log });
-    const database = new Database(options, `http://127.0.0.1:${port}`, process);
+    const { endpoint, process } = await startServer(file, options.log, options.guard);
+    const database = new Database(options, endpoint, process);
     try {
-      await reachable(port, process.ended, options.log);
       await database.makeTables();
       await keepStreamsFast(file);
       return database;
@@ -197,17 +183,6 @@ export class Database {
 
 function indexNames(indexes: unknown): string[] {
   return (Array.isArray(indexes) ? indexes : []).map((index: Body) => String(index["IndexName"])).sort();
-}
-
-/**
- * Workaround: the server looks for the last number of a stream by reading all its records at every write, and never
- * deletes one. A small program with SQLite adds the missing index and deletes what AWS would have deleted after a day.
- * It needs the SQLite in Node 22.5 and above, which the bundled Node has; without it streams work and grow slow.
- */
-export async function keepStreamsFast(file: string): Promise<void> {
-  const node = functionNode();
-  if (node === process.execPath && Number(process.versions.node.split(".")[0]) < 24) return;
-  await promisify(execFile)(node, ["--no-warnings", streamScript, file], { env: {} });
 }
 
 function readTable(resource: Resource): Table {

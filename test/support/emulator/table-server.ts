@@ -1,12 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { keepStreamsFast, serverEnvironment } from "../../../infra/local/dynamodb/database.ts";
-import { freePort, reachable } from "../../../infra/local/free-port.ts";
+import { keepStreamsFast, startServer } from "../../../infra/local/dynamodb/server.ts";
 import { Guard } from "../../../infra/local/guard.ts";
-
-const binary = fileURLToPath(new URL("../../../node_modules/@dynoxide/linux-x64/dynoxide", import.meta.url));
 
 /** A server of DynamoDB, which emulators make their tables on. */
 export interface TableServer {
@@ -60,31 +56,22 @@ export async function tableServer(): Promise<TableServer> {
 
 async function start(): Promise<Running> {
   const folder = mkdtempSync(join(kept.testFolder ?? tmpdir(), "brokerage-emulator-"));
-  const [file, log] = [join(folder, "dynamodb.sqlite"), join(folder, "emulator.log")];
-  const port = await freePort();
+  const file = join(folder, "dynamodb.sqlite");
   // A run of the tests that is broken off leaves no server behind.
   const guard = new Guard();
-  const args = ["serve", "--db-path", file, "--host", "127.0.0.1", "--port", String(port)];
-  const server = await guard.run({ command: binary, args, env: serverEnvironment, log });
-  const end = async (): Promise<void> => {
-    await server.stop();
+  const { endpoint, process } = await startServer(file, join(folder, "emulator.log"), guard).catch(async (error) => {
     await guard.stop();
-  };
-  try {
-    await reachable(port, server.ended, log);
-  } catch (error) {
-    // Its log, which the error names, stays.
-    await end();
     throw error;
-  }
+  });
   let prepared: Promise<void> | undefined;
   const prepare = (): Promise<void> => {
     prepared ??= keepStreamsFast(file);
     return prepared;
   };
   const stop = async (): Promise<void> => {
-    await end();
+    await process.stop();
+    await guard.stop();
     rmSync(folder, { recursive: true, force: true });
   };
-  return { endpoint: `http://127.0.0.1:${port}`, prepare, stop };
+  return { endpoint, prepare, stop };
 }
