@@ -40,7 +40,7 @@ const limitMs = 15_000;
 const betweenMs = 5;
 
 /** Waits until something listens on a port; rejects when the process meant ends before, or after 15 seconds. */
-export async function reachable(port: number, ended: Promise<void>, log: string): Promise<void> {
+export async function reachable(port: number, ended: Promise<unknown>, log: string): Promise<void> {
   let over = false;
   const end = ended.then(() => {
     over = true;

@@ -239,6 +239,7 @@ describe("processes", () => {
       const all = run([define("queued", quick), define("api", quick)], 8, 2, ["queued"]);
       const queued = Array.from({ length: 3 }, () => all.invoke("queued", {}));
       const asked = all.invoke("api", {});
+      await eventually(() => (all.processes.length === 2 ? true : undefined));
       expect(all.processes.map(({ function: name }) => name)).toEqual(["queued", "api"]);
       await Promise.all([...queued, asked]);
     });

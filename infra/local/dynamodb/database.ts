@@ -59,7 +59,7 @@ export class Database {
     const database = new Database(options, endpoint, process);
     try {
       await database.makeTables();
-      await keepStreamsFast(file);
+      await keepStreamsFast(file, options.log, options.guard);
       return database;
     } catch (error) {
       await database.stop();
@@ -73,7 +73,7 @@ export class Database {
   }
 
   /** Resolves when the server has ended; never for one that was there before. */
-  get ended(): Promise<void> {
+  get ended(): Promise<unknown> {
     return this.process?.ended ?? new Promise(() => undefined);
   }
 

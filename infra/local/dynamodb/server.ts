@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { promisify } from "node:util";
 import { freePort, reachable } from "../free-port.ts";
 import { functionNode } from "../functions/function-node.mjs";
 import type { Guard, GuardedProcess } from "../guard.ts";
@@ -81,9 +79,11 @@ function begun(port: number, headers: number): Promise<Socket> {
  * Workaround: the server looks for the last number of a stream by reading all its records at every write, and never
  * deletes one. A small program with SQLite adds the missing index and deletes what AWS would have deleted after a day.
  * It needs the SQLite in Node 22.5 and above, which the bundled Node has; without it streams work and grow slow.
+ * Rejects when the program fails; the log says why.
  */
-export async function keepStreamsFast(file: string): Promise<void> {
-  const node = functionNode();
-  if (node === process.execPath && Number(process.versions.node.split(".")[0]) < 24) return;
-  await promisify(execFile)(node, ["--no-warnings", streamScript, file], { env: {} });
+export async function keepStreamsFast(file: string, log: string, guard: Guard): Promise<void> {
+  const command = functionNode();
+  if (command === process.execPath && Number(process.versions.node.split(".")[0]) < 24) return;
+  const { ended } = await guard.run({ command, args: ["--no-warnings", streamScript, file], env: {}, log });
+  if ((await ended) !== 0) throw new Error(`The index for streams was not added; ${log} says why.`);
 }

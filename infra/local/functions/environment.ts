@@ -1,6 +1,5 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import type { Duplex } from "node:stream";
+import type { Guard, OpenedProcess } from "../guard.ts";
 import { onLine } from "../lines.mjs";
 
 /** The process of a function ended while it worked on a request. */
@@ -40,6 +39,8 @@ export interface EnvironmentOptions {
   readonly variables: Readonly<Record<string, string>>;
   /** Executable of Node. */
   readonly node: string;
+  /** What starts the process. */
+  readonly guard: Guard;
   readonly log: (chunk: string | Uint8Array) => void;
 }
 
@@ -77,39 +78,42 @@ export class Environment {
   last_used_ms = Date.now();
   /** Calls to the endpoint made by the request in work. */
   calls = 0;
-  private readonly child: ChildProcess;
   private readonly options: EnvironmentOptions;
   private readonly stream = `${new Date().toISOString().slice(0, 10)}/[$LATEST]${this.token.replaceAll("-", "")}`;
+  private child: OpenedProcess | undefined;
   private work: Work | undefined;
   private ending = false;
+  private hasEnded = false;
+  private isKilled = false;
 
   constructor(options: EnvironmentOptions) {
-    const { definition, node } = options;
+    const { definition, node, guard } = options;
     this.options = options;
     this.definition = definition;
     const heap = `--max-old-space-size=${Math.floor(definition.memory_mb * 0.9)}`;
-    this.child = spawn(node, [heap, script], {
-      cwd: definition.asset,
-      env: { ...this.variables(), AWS_SESSION_TOKEN: this.token },
-      stdio: ["pipe", "pipe", "pipe", "pipe"],
-    });
-    this.child.stdout?.on("data", options.log);
-    this.child.stderr?.on("data", options.log);
-    this.child.stdin?.on("error", () => undefined);
-    this.ended = new Promise((resolve) => {
-      this.child.once("close", () => resolve());
-      this.child.once("error", () => resolve());
-    });
-    this.ready = this.firstReply();
+    const opened = guard
+      .open({
+        command: node,
+        args: [heap, script],
+        cwd: definition.asset,
+        env: { ...this.variables(), AWS_SESSION_TOKEN: this.token },
+      })
+      .then((child) => this.opened(child));
+    this.ended = opened
+      .then(({ ended }) => ended)
+      .catch((error: Error) => options.log(`The process did not start: ${error.message}\n`))
+      .then(() => {
+        this.hasEnded = true;
+        this.failWork(new FunctionCrash("Runtime exited with error: signal: killed"));
+      });
+    this.ready = this.firstReply(opened);
     // The caller that started it awaits `ready` later; until then a failure is not unhandled.
     this.ready.catch(() => undefined);
-    this.ended
-      .then(() => this.failWork(new FunctionCrash("Runtime exited with error: signal: killed")))
-      .catch(() => undefined);
   }
 
+  /** Id of the process; 0 until it has started. */
   get pid(): number {
-    return this.child.pid ?? 0;
+    return this.child?.pid ?? 0;
   }
 
   /** Id of the request in work, undefined when idle. */
@@ -119,7 +123,7 @@ export class Environment {
 
   /** Whether it can take no more requests because it is ending or has ended. */
   get gone(): boolean {
-    return this.ending || this.child.exitCode !== null || this.child.signalCode !== null;
+    return this.ending || this.hasEnded;
   }
 
   /**
@@ -141,19 +145,25 @@ export class Environment {
     const trace_id =
       trace ?? `Root=1-${Math.floor(now / 1000).toString(16)}-${id.replaceAll("-", "").slice(0, 24)};Sampled=0`;
     const request = { id, event, function_arn: arn, deadline_ms: now + timeout_seconds * 1000, trace_id };
-    this.child.stdin?.write(`${JSON.stringify(request)}\n`);
+    this.child?.input.write(`${JSON.stringify(request)}\n`);
     return outcome;
   }
 
   /** Ends it at once, as a crash would. */
   kill(): void {
-    this.child.kill("SIGKILL");
+    this.isKilled = true;
+    if (this.child === undefined || this.hasEnded) return;
+    try {
+      process.kill(this.child.pid, "SIGKILL");
+    } catch {
+      // It has ended, and the news of it is on its way.
+    }
   }
 
   /** Lets it end by itself and waits; kills it when it does not. */
   async end(): Promise<void> {
     this.ending = true;
-    this.child.stdin?.end();
+    this.child?.input.end();
     const timer = setTimeout(() => this.kill(), endLimitMs);
     await this.ended;
     clearTimeout(timer);
@@ -180,16 +190,28 @@ export class Environment {
     };
   }
 
-  private async firstReply(): Promise<void> {
+  /** Takes over the process, which may have been asked to end while it started. */
+  private opened(child: OpenedProcess): OpenedProcess {
+    this.child = child;
+    child.output.on("data", this.options.log).resume();
+    if (this.ending) child.input.end();
+    if (this.isKilled) this.kill();
+    return child;
+  }
+
+  private async firstReply(opened: Promise<OpenedProcess>): Promise<void> {
     let settled: (reply: Reply) => void = () => undefined;
     const first = new Promise<Reply>((resolve) => {
       settled = resolve;
     });
-    onLine(this.child.stdio[3] as Duplex, (line) => {
+    const child = await opened.catch(() => undefined);
+    if (child === undefined) throw new FunctionCrash("Runtime exited before the code was loaded");
+    onLine(child.answers, (line) => {
       const reply: Reply = JSON.parse(line);
       if (reply.ready === true || reply.init_error !== undefined) settled(reply);
       else this.replied(reply);
     });
+    child.answers.resume();
     const timer = setTimeout(() => this.kill(), initLimitMs);
     const reply = await Promise.race([first, this.ended]);
     clearTimeout(timer);

@@ -112,9 +112,10 @@ export class Functions {
     return this.options.definitions;
   }
 
-  /** The processes alive now. */
+  /** The processes that have started and are alive. */
   get processes(): { readonly function: string; readonly pid: number; readonly busy: boolean }[] {
-    return [...this.environments].map((environment) => ({
+    const started = [...this.environments].filter(({ pid }) => pid !== 0);
+    return started.map((environment) => ({
       function: environment.definition.name,
       pid: environment.pid,
       busy: !this.idle.has(environment),
@@ -227,14 +228,13 @@ export class Functions {
       definition,
       variables: variables(definition),
       node: this.node,
+      guard,
       log: (chunk) => log.append(chunk),
     });
-    guard.watch(environment.pid);
     this.environments.add(environment);
     this.starting.add(environment);
     environment.ended
       .then(() => {
-        guard.forget(environment.pid);
         this.remove(environment);
         this.dispatch();
       })

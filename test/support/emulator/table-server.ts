@@ -59,13 +59,14 @@ async function start(): Promise<Running> {
   const file = join(folder, "dynamodb.sqlite");
   // A run of the tests that is broken off leaves no server behind.
   const guard = new Guard();
-  const { endpoint, process } = await startServer(file, join(folder, "emulator.log"), guard).catch(async (error) => {
+  const log = join(folder, "emulator.log");
+  const { endpoint, process } = await startServer(file, log, guard).catch(async (error) => {
     await guard.stop();
     throw error;
   });
   let prepared: Promise<void> | undefined;
   const prepare = (): Promise<void> => {
-    prepared ??= keepStreamsFast(file);
+    prepared ??= keepStreamsFast(file, log, guard);
     return prepared;
   };
   const stop = async (): Promise<void> => {
