@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setMaxListeners } from "node:events";
+import { limits } from "../limits.ts";
+import { env } from "./env.ts";
 
 /** Units of DynamoDB, as its answers report them; a read may take half a unit. */
 export interface SpentUnits {
@@ -36,6 +38,12 @@ export async function withinBudget<T>(ms: number, work: () => Promise<T>): Promi
 /** What the work of this budget has spent so far, to be added to; undefined outside of a budget. */
 export function spentUnits(): SpentUnits | undefined {
   return budgets.getStore()?.spent;
+}
+
+/** How long a try of a call may take, in the SDK's words: as much longer as a request may take (`env.budgetFactor`). */
+export function callHandler() {
+  const { handler } = limits.calls;
+  return { ...handler, requestTimeout: handler.requestTimeout * env.budgetFactor };
 }
 
 /** A client of the SDK. */

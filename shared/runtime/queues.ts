@@ -1,6 +1,6 @@
 import { SendMessageBatchCommand, type SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
 import { limits } from "../limits.ts";
-import { bounded } from "./budget.ts";
+import { bounded, callHandler } from "./budget.ts";
 import { pause } from "./clock.ts";
 import { env } from "./env.ts";
 import { chance } from "./ids.ts";
@@ -46,10 +46,7 @@ export function queueOf(arn: string): DeliveryQueue {
 
 const deliveryQueues = Object.keys(env.queues) as DeliveryQueue[];
 
-const sqs = judged(
-  bounded(new SQSClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.handler })),
-  [],
-);
+const sqs = judged(bounded(new SQSClient({ maxAttempts: limits.calls.attempts, requestHandler: callHandler() })), []);
 
 /** A message of any queue, and how it is sent. */
 export interface OutgoingMessage {

@@ -2,7 +2,7 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { BatchGetCommand, DynamoDBDocumentClient, QueryCommand } from "@aws-sdk/lib-dynamodb";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
 import { limits } from "../limits.ts";
-import { bounded } from "../runtime/budget.ts";
+import { bounded, callHandler } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
 import { judged } from "../runtime/verdict.ts";
 import type { Key } from "./entities.ts";
@@ -21,7 +21,7 @@ export const table = judged(
   metered(
     bounded(
       DynamoDBDocumentClient.from(
-        new DynamoDBClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.handler }),
+        new DynamoDBClient({ maxAttempts: limits.calls.attempts, requestHandler: callHandler() }),
         {
           marshallOptions: { removeUndefinedValues: true },
           unmarshallOptions: { wrapNumbers: exactNumber },
