@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import type { Browser, Download, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { leave, signInAs, startBrowser, type Visit, visit } from "../support/browser/browser.ts";
+import { leave, sharedBrowser, signInAs, type Visit, visit } from "../support/browser/browser.ts";
 import { apiClient, getToken } from "../support/stack/api-client.ts";
 import { findCanaries } from "../support/stack/canary.ts";
 import { newOperator, type OperatorUser } from "../support/stack/operator-user.ts";
@@ -10,16 +10,17 @@ import { type Stack, sharedStack } from "../support/stack/stack.ts";
 
 let stack: Stack;
 let browser: Browser;
+const shared = sharedBrowser();
 let owner: OperatorUser;
 const visits: Visit[] = [];
 
 beforeAll(async () => {
-  [stack, browser] = await Promise.all([sharedStack(), startBrowser()]);
+  [stack, browser] = await Promise.all([sharedStack(), shared.start()]);
   owner = await newOperator(stack, "owner");
 });
 afterEach(async () => expect(await leave(visits)).toEqual([]));
 afterAll(async () => {
-  await browser?.close();
+  await shared.stop();
   await stack?.stop();
 });
 

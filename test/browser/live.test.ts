@@ -1,18 +1,19 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { leave, open, settled, signInAs, startBrowser, type Visit, visit } from "../support/browser/browser.ts";
+import { leave, open, settled, sharedBrowser, signInAs, type Visit, visit } from "../support/browser/browser.ts";
 import { newOperator, type OperatorUser } from "../support/stack/operator-user.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 
 let stack: Stack;
 let browser: Browser;
+const shared = sharedBrowser();
 let owner: OperatorUser;
 let clientId: string;
 let accountId: string;
 const visits: Visit[] = [];
 
 beforeAll(async () => {
-  [stack, browser] = await Promise.all([sharedStack(), startBrowser()]);
+  [stack, browser] = await Promise.all([sharedStack(), shared.start()]);
   owner = await newOperator(stack, "owner");
   const person = { email: "live@example.com", first_name: "Ana", last_name: "Silva" };
   clientId = (await post("/clients", person)).id;
@@ -22,7 +23,7 @@ beforeAll(async () => {
 });
 afterEach(async () => expect(await leave(visits)).toEqual([]));
 afterAll(async () => {
-  await browser?.close();
+  await shared.stop();
   await stack?.stop();
 });
 

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { leave, open, settled, signInAs, startBrowser, type Visit, visitAs } from "../support/browser/browser.ts";
+import { leave, open, settled, sharedBrowser, signInAs, type Visit, visitAs } from "../support/browser/browser.ts";
 import { fundedAccount } from "../support/stack/api-client.ts";
 import { newOperator, type OperatorUser } from "../support/stack/operator-user.ts";
 import { type Receiver, startReceiver } from "../support/stack/receiver.ts";
@@ -8,18 +8,19 @@ import { type Stack, sharedStack } from "../support/stack/stack.ts";
 
 let stack: Stack;
 let browser: Browser;
+const shared = sharedBrowser();
 let receiver: Receiver;
 let people: Readonly<Record<"owner" | "finance", OperatorUser>>;
 const visits: Visit[] = [];
 
 beforeAll(async () => {
-  [stack, browser, receiver] = await Promise.all([sharedStack(), startBrowser(), startReceiver()]);
+  [stack, browser, receiver] = await Promise.all([sharedStack(), shared.start(), startReceiver()]);
   const [owner, finance] = await Promise.all([newOperator(stack, "owner"), newOperator(stack, "finance")]);
   people = { owner, finance };
 });
 afterEach(async () => expect(await leave(visits)).toEqual([]));
 afterAll(async () => {
-  await browser?.close();
+  await shared.stop();
   await receiver?.stop();
   await stack?.stop();
 });

@@ -1,22 +1,23 @@
 import type { Browser, Page, Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { navigation } from "../../infra/dashboard/app/shell/navigation.ts";
-import { leave, settled, startBrowser, type Visit, visitAs } from "../support/browser/browser.ts";
+import { leave, settled, sharedBrowser, type Visit, visitAs } from "../support/browser/browser.ts";
 import { newOperator, type OperatorUser } from "../support/stack/operator-user.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 
 let stack: Stack;
 let browser: Browser;
+const shared = sharedBrowser();
 let owner: OperatorUser;
 const visits: Visit[] = [];
 
 beforeAll(async () => {
-  [stack, browser] = await Promise.all([sharedStack(), startBrowser()]);
+  [stack, browser] = await Promise.all([sharedStack(), shared.start()]);
   owner = await newOperator(stack, "owner");
 });
 afterEach(async () => expect(await leave(visits)).toEqual([]));
 afterAll(async () => {
-  await browser?.close();
+  await shared.stop();
   await stack?.stop();
 });
 

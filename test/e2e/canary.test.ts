@@ -4,12 +4,12 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Credentials } from "../support/stack/api-client.ts";
 import { getToken, someClient } from "../support/stack/api-client.ts";
 import { findCanaries, ownSecrets, searchedPlaces } from "../support/stack/canary.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
+import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await sharedStack();
 });
 afterAll(async () => stack?.stop());
 

@@ -16,8 +16,9 @@ import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { documentedFaults } from "../support/rules/description.ts";
-import { type ApiClient, fundedAccount, someClient } from "../support/stack/api-client.ts";
+import { type ApiClient, someClient } from "../support/stack/api-client.ts";
 import type { Application } from "../support/stack/application.ts";
+import { deleteEndpoints, idIn, keyFor, made, putAside, takenCommand, withRealIds } from "../support/stack/made.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
@@ -85,105 +86,8 @@ function canBeMade(row: Route): boolean {
   return !row.path.includes("{") || isCreated;
 }
 
-/** Endpoints that a test made: the server of the example is not there, and each would be tried with every event. */
-const endpoints: { readonly api: ApiClient; readonly id: string }[] = [];
-afterEach(async () => {
-  for (const { api, id } of endpoints.splice(0)) await api.call("DELETE", `/webhook_endpoints/${id}`);
-});
-
-/** A resource of a collection of its own, for a path or a member that names one. */
-async function made(collection: string, api: ApiClient): Promise<string> {
-  if (collection === "clients") return idIn(await api.call("POST", "/clients", { body: someClient() }));
-  // Enough for the trades of the examples, whatever leverage the account has.
-  if (collection === "accounts") return (await fundedAccount(api, "100000.00")).account_id;
-  if (collection === "drift") return foundDrift(api);
-  const creators = routes.filter((row) => row.status === 201 && collectionOf(row.path) === collection);
-  const creator = creators.find(({ path }) => path === `/${collection}`) ?? creators[0];
-  if (creator === undefined) throw new Error(`No row creates one of the ${collection}.`);
-  // The name of a source is taken once in a brokerage, and so is the email address of an operator.
-  const names: Record<string, object> = {
-    feed: { name: `mt5:${randomUUID()}` },
-    operators: { email: `${randomUUID()}@example.com` },
-  };
-  const body = { ...((await withRealIds(creator.example, api)) as object), ...names[collection] };
-  const id = idIn(await api.call("POST", creator.path, { body }));
-  if (collection === "webhook_endpoints") endpoints.push({ api, id });
-  return id;
-}
-
-function idIn({ status, body, text }: { status: number; body: Record<string, unknown>; text: string }): string {
-  if (status !== 201) throw new Error(`${status} ${text}`);
-  return String(body["id"]);
-}
-
-/** An example with identifiers that exist in the place of the invented ones. */
-async function withRealIds(example: unknown, api: ApiClient): Promise<unknown> {
-  let text = JSON.stringify(example);
-  for (const [collection, invented] of Object.entries(exampleIds)) {
-    if (text.includes(invented)) text = text.replaceAll(invented, await made(collection, api));
-  }
-  const body = JSON.parse(text);
-  return "to_account_id" in body ? { ...body, to_account_id: await otherAccount(body.from_account_id, api) } : body;
-}
-
-/** An account in another currency of the client of an account. */
-async function otherAccount(id: string, api: ApiClient): Promise<string> {
-  const { body } = await api.call<{ client_id: string }>("GET", `/accounts/${id}`);
-  return idIn(await api.call("POST", "/accounts", { body: { client_id: body.client_id, currency: "EUR" } }));
-}
-
-/** The number of a rejected item of a source. */
-async function putAside(api: ApiClient, source: string): Promise<string> {
-  const path = `/feed/sources/${source}`;
-  const { body } = await api.call<{ expected_next_seq: string }>("GET", path);
-  const seq = body.expected_next_seq;
-  await api.call("POST", `${path}/batches`, { body: { first_seq: seq, items: [{ seq, type: "unknown" }] } });
-  return seq;
-}
-
-/** An account that a source keeps. */
-async function linkedAccount(api: ApiClient, source_id: string): Promise<string> {
-  const client_id = await made("clients", api);
-  const link = { platform: "mt5", platform_login: "50012345", source_id };
-  return idIn(await api.call("POST", "/accounts", { body: { client_id, type: "demo", ...link } }));
-}
-
-/** A difference that a snapshot has found: the platform has a cent that is not here. */
-async function foundDrift(api: ApiClient): Promise<string> {
-  const source_id = await made("feed", api);
-  await linkedAccount(api, source_id);
-  const { body: source } = await api.call<{ expected_next_seq: string }>("GET", `/feed/sources/${source_id}`);
-  const body = {
-    snapshot_id: "S-1",
-    taken_at: new Date().toISOString(),
-    as_of_seq: String(Number(source.expected_next_seq) - 1),
-    part: 1,
-    parts: 1,
-    complete: false,
-    accounts: [{ platform_login: "50012345", balance: "0.01", credit: "0.00", positions: [] }],
-  };
-  const sent = await api.call("POST", `/feed/sources/${source_id}/snapshots`, { body });
-  if (sent.status !== 200) throw new Error(sent.text);
-  return eventually(async () => {
-    const { body: found } = await api.call<{ data: readonly { id: string }[] }>("GET", "/drift");
-    return found.data[0]?.id;
-  });
-}
-
-/** A command of a source that its bridge has taken. */
-async function takenCommand(api: ApiClient, source_id: string): Promise<string> {
-  const account_id = await linkedAccount(api, source_id);
-  const body = { account_id, amount: "1.00", status: "completed" };
-  idIn(await api.call("POST", "/transactions/deposit", { body }));
-  return eventually(async () => {
-    const path = `/feed/sources/${source_id}/commands/take`;
-    const taken = await api.call<{ data: readonly { id: string }[] }>("POST", path, {
-      body: {},
-      ...keyFor({ keyed: true }),
-    });
-    return taken.body.data[0]?.id;
-  });
-}
+// The server of the example is not there, and each endpoint would be tried with every event.
+afterEach(deleteEndpoints);
 
 /** The OAuth endpoints take a form and the client's own credentials; a token in the example becomes a real one. */
 async function sendForm(row: Route, { credentials }: Application): Promise<Response> {
@@ -198,11 +102,6 @@ async function sendForm(row: Route, { credentials }: Application): Promise<Respo
   const tokens = (await (await post("/oauth/token", { grant_type: "client_credentials" })).json()) as typeof form;
   for (const name of ["token", "refresh_token"]) if (name in form) form[name] = tokens["refresh_token"] ?? "";
   return post(row.path, form);
-}
-
-/** A key, where a row must have one. */
-function keyFor(row: Pick<Route, "keyed">): { readonly headers?: Readonly<Record<string, string>> } {
-  return row.keyed === true ? { headers: { "Idempotency-Key": randomUUID() } } : {};
 }
 
 const rowsWithBody = routes.filter((row) => row.body !== undefined && row.stages.includes("sandbox"));
@@ -243,16 +142,31 @@ describe.each(rowsWithBody.map((row) => [`${row.method} ${row.path}`, row] as co
 
 describe("every row on the running service", () => {
   let application: Application;
+  /** The key of a request that was served. */
+  const usedKey = randomUUID();
   beforeAll(async () => {
     application = await stack.newApplication();
     // What is made from here on is younger than this reset, which touches none of it.
     await application.api.call("POST", "/sandbox/reset");
+    idIn(
+      await application.api.call("POST", "/clients", { body: someClient(), headers: { "Idempotency-Key": usedKey } }),
+    );
   });
+
+  /** One resource of a collection, for every row that leaves it as it is. */
+  const ids = new Map<string, Promise<string>>();
+  function kept(collection: string): Promise<string> {
+    // Events that come later are delivered to an endpoint, so it ends with its test.
+    if (collection === "webhook_endpoints") return made(collection, application.api);
+    const id = ids.get(collection) ?? made(collection, application.api);
+    ids.set(collection, id);
+    return id;
+  }
 
   async function pathOf(row: Route): Promise<string> {
     const collection = collectionOf(row.path);
     if (!row.path.includes("{id}")) return row.path;
-    const id = await made(collection, application.api);
+    const id = await kept(collection);
     const path = row.path.replace("{id}", id);
     if (!path.includes("{command_id}")) return path;
     return path.replace("{command_id}", await takenCommand(application.api, id));
@@ -261,7 +175,7 @@ describe("every row on the running service", () => {
   const called = (rows: readonly Route[]) => rows.map((row) => [`${row.method} ${row.path}`, row] as const);
   const here = routes.filter((row) => row.auth === "token" && row.stages.includes("sandbox"));
   const body = async (row: Route) =>
-    row.body === undefined ? {} : { body: await withRealIds(row.example, application.api) };
+    row.body === undefined ? {} : { body: await withRealIds(row.example, application.api, kept) };
   const tagged = here.filter((row) => row.method === "GET" && hasEntityTag(row) && canBeMade(row));
 
   it.each(called(tagged))("%s answers 304 to who has it already", async (_, row) => {
@@ -288,10 +202,11 @@ describe("every row on the running service", () => {
   });
 
   it.each(called(here.filter(isRepeatable)))("%s refuses the key of another request", async (_, row) => {
-    const headers = { "Idempotency-Key": randomUUID() };
-    await application.api.call("POST", "/clients", { body: someClient(), headers });
+    const headers = { "Idempotency-Key": usedKey };
     const path = row.path.replace(/\{\w+\}/, newId(exampleIds[collectionOf(row.path)]?.slice(0, 3) ?? "cli"));
-    const reply = await application.api.call(row.method, path, { ...(await body(row)), headers });
+    // The key is looked at before anything that a body names.
+    const body = row.body === undefined ? {} : { body: row.example };
+    const reply = await application.api.call(row.method, path, { ...body, headers });
     expect([reply.status, reply.body["code"]]).toEqual([422, "idempotency_key_reused"]);
   });
 

@@ -24,15 +24,18 @@ async function shown(account_id: string): Promise<AccountShown> {
   return (await stack.api.call<AccountShown>("GET", `/accounts/${account_id}`)).body;
 }
 
-describe("fifty requests at once", () => {
+/** Each of them may start a process of its function; the long form sends more. */
+const atOnce = Number(process.env["MONEY_AT_ONCE"] ?? 20);
+
+describe("requests at once", () => {
   it("accept exactly the nine withdrawals that the balance covers, and answer none with 503", async () => {
     const { account_id } = await fundedAccount(stack.api, "1000.00");
     const body = { account_id, amount: "100.01" };
-    const replies = await many(50, () => stack.api.call("POST", "/transactions/withdrawal", { body }));
+    const replies = await many(atOnce, () => stack.api.call("POST", "/transactions/withdrawal", { body }));
     const count = (status: number) => replies.filter((reply) => reply.status === status).length;
-    expect({ accepted: count(201), refused: count(422), other: 50 - count(201) - count(422) }).toEqual({
+    expect({ accepted: count(201), refused: count(422), other: atOnce - count(201) - count(422) }).toEqual({
       accepted: 9,
-      refused: 41,
+      refused: atOnce - 9,
       other: 0,
     });
     expect(await shown(account_id)).toMatchObject({ balance: "1000.00", held: "900.09", available_balance: "99.91" });
@@ -41,7 +44,7 @@ describe("fifty requests at once", () => {
   it("under one key make one withdrawal and answer all of them alike", async () => {
     const { account_id } = await fundedAccount(stack.api, "1000.00");
     const options = { body: { account_id, amount: "100.01" }, headers: { "Idempotency-Key": "one-key-for-all" } };
-    const replies = await many(50, () => stack.api.call("POST", "/transactions/withdrawal", options));
+    const replies = await many(atOnce, () => stack.api.call("POST", "/transactions/withdrawal", options));
     expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(replies[0]?.status).toBe(201);
     expect(replies.filter(({ headers }) => headers.get("idempotent-replayed") === null)).toHaveLength(1);

@@ -40,7 +40,8 @@ interface Line {
 function linesWith(text: string): Line[] {
   const folder = join(stack.dataDir, "logs");
   const files = readdirSync(folder).filter((name) => name.startsWith("brokerage-"));
-  const lines = files.flatMap((name) => readFileSync(join(folder, name), "utf8").split("\n").slice(0, -1));
+  const logs = files.map((name) => readFileSync(join(folder, name), "utf8")).filter((log) => log.includes(text));
+  const lines = logs.flatMap((log) => log.split("\n").slice(0, -1));
   return lines.filter((line) => line.startsWith("{") && line.includes(text)).map((line) => JSON.parse(line));
 }
 

@@ -21,6 +21,36 @@ export async function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ["--no-sandbox"] });
 }
 
+/** A browser for a test file, in which each visit has a context of its own. */
+export interface SharedBrowser {
+  /** The browser, started for the first file that asks. */
+  start(): Promise<Browser>;
+  /** Ends the browser when no other file of this process needs it any more. */
+  stop(): Promise<void>;
+}
+
+/** Test files of this process that have yet to end, and the browser that they share. */
+let users = 0;
+let running: Promise<Browser> | undefined;
+
+/**
+ * The browser of the test files that run in one process one after the other: its start takes seconds of a processor. A
+ * file calls this when it is loaded, so that the first one that ends knows of the others.
+ */
+export function sharedBrowser(): SharedBrowser {
+  users += 1;
+  return {
+    start: () => (running ??= startBrowser()),
+    async stop() {
+      users -= 1;
+      if (users > 0) return;
+      const last = await running;
+      running = undefined;
+      await last?.close();
+    },
+  };
+}
+
 /** Reports what a policy refuses even where the page goes on without it. */
 const reportViolations = `document.addEventListener("securitypolicyviolation", (event) => {
   const { violatedDirective: directive, blockedURI, sample } = event;

@@ -1,11 +1,12 @@
 /**
  * Files that share one running stack (`sharedStack`), in the order in which they run: below `test/e2e`, without
- * `.test.ts`.
+ * `.test.ts`. First come those that read the whole of a table, a stream or a log, to which each file adds.
  */
 export const onSharedStack = [
-  ...["integrator", "reports/reconciliation", "refusals", "webhooks", "tracing", "lists", "stop-out", "rate"],
+  ...["reports/reconciliation", "canary", "tracing", "webhooks", "stop-out"],
+  ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages", "../browser/live"],
+  ...["integrator", "refusals", "lists", "rate"],
   ...["oauth-clients", "resources/look-ups", "resources/operators", "dashboard", "demo", "margin", "audit-export"],
   ...["tools/drill", "sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix", "tools/smoke"],
   ...["stream/walk", "stream/clients"],
-  ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages", "../browser/live"],
 ] as const;
