@@ -86,7 +86,7 @@ export default defineConfig({
     // One more than the processors of the gate: each worker waits for a quarter of its time. Four take as long.
     maxWorkers: 3,
     // A worker makes and drops objects for minutes: with more room for them it collects garbage less often.
-    execArgv: ["--max-semi-space-size=64", "--initial-heap-size=1000"],
+    execArgv: ["--max-semi-space-size=64", "--min-semi-space-size=64", "--initial-heap-size=1000"],
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     // What is polled for is late on a busy machine: a second, the default, is over before the second look.

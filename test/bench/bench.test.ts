@@ -1,23 +1,26 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
-import { expect, it } from "vitest";
-import { machineNode } from "../support/machine-node.ts";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, it } from "vitest";
+import { startCommandProcess } from "../support/command-process.ts";
 import { median, shuffled, spread } from "./measure.ts";
 import { dollarsPerMillion, prices } from "./prices.ts";
 
-const root = new URL("../..", import.meta.url).pathname;
+const root = fileURLToPath(new URL("../..", import.meta.url));
+/** One process for all calls: to load the command takes longer than most of them. */
+const commands = startCommandProcess(root);
 const bench = (...options: string[]) =>
-  promisify(execFile)(machineNode, ["--import", "tsx", "test/bench/run.ts", ...options], {
-    cwd: root,
-    env: { ...process.env, VITEST: undefined },
-  });
+  commands.run(join(root, "test/bench/run.ts"), options, { ...process.env, VITEST: undefined });
+
+afterAll(async () => {
+  expect(await commands.stop()).toMatchObject({ code: 0, stderr: "" });
+});
 
 it("refuses an option that it does not know", async () => {
-  await expect(bench("--fast")).rejects.toMatchObject({ code: 1 });
+  expect(await bench("--fast")).toMatchObject({ code: 1, stderr: expect.stringContaining("--fast") });
 });
 
 it("refuses parts that exclude each other, and instructions of all functions", async () => {
-  const refused = (...options: string[]) => bench(...options).catch(({ stderr }) => stderr);
+  const refused = async (...options: string[]) => (await bench(...options)).stderr;
   expect(await refused("--peers", "--quick")).toContain("exclude each other");
   expect(await refused("--exact")).toContain("--exact needs --only");
 });
@@ -25,7 +28,7 @@ it("refuses parts that exclude each other, and instructions of all functions", a
 it("measures a row beside the baselines, and compares it with the last complete run", {
   timeout: 120_000,
 }, async () => {
-  const { stdout } = await bench("--rounds", "1", "--only", "documents/health").catch((error) => error);
+  const { stdout } = await bench("--rounds", "1", "--only", "documents/health");
   const figure = String.raw`(?:\d+\.\d+ → )?\d+\.\d+`;
   for (const name of ["the no-op handler", "one call, signed by hand", "documents/health"]) {
     expect(stdout).toMatch(new RegExp(`^\\| ${name} \\| ${figure} \\| ${figure} \\|`, "m"));

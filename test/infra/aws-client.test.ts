@@ -1,15 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bundle } from "../../infra/bundle.ts";
 import { type Emulator, startEmulator } from "../support/emulator/emulator.ts";
 import { type FaultProxy, startFaultProxy } from "../support/emulator/fault-proxy.ts";
 import { isSignedBy } from "../support/stack/request-signature.ts";
 import { selfSigned } from "../support/stack/self-signed.ts";
 import { type Case, cases, credentials, put, type Settings, type Stage, within } from "./aws-client-cases.ts";
+import { bothClients } from "./clients/both-clients.ts";
 import type * as Clients from "./fixtures/clients.ts";
 
 const clients = [
@@ -19,7 +15,6 @@ const clients = [
 
 describe("the SDK on its diet does what the published one does", () => {
   const certificate = selfSigned();
-  let outdir: string;
   let emulator: Emulator;
   let plain: FaultProxy;
   let secure: FaultProxy;
@@ -29,9 +24,7 @@ describe("the SDK on its diet does what the published one does", () => {
 
   beforeAll(async () => {
     Object.assign(process.env, credentials, { AWS_REGION: "eu-west-1" });
-    outdir = await mkdtemp(join(tmpdir(), "aws-client-"));
-    published = await build(false);
-    slim = await build(true);
+    ({ published, slim } = await bothClients("aws-client"));
     emulator = await startEmulator();
     plain = await startFaultProxy(emulator.endpoint);
     secure = await startFaultProxy(emulator.endpoint, certificate);
@@ -49,15 +42,7 @@ describe("the SDK on its diet does what the published one does", () => {
 
   afterAll(async () => {
     await Promise.all([plain.stop(), secure.stop(), emulator.stop()]);
-    await rm(outdir, { recursive: true, force: true });
   });
-
-  async function build(diet: boolean): Promise<typeof Clients> {
-    const folder = join(outdir, String(diet));
-    const entries = [{ name: "The comparison", file: "clients" }];
-    await bundle({ entries, root: new URL("./fixtures", import.meta.url).pathname, outdir: folder, diet });
-    return import(pathToFileURL(join(folder, "clients", "index.mjs")).href);
-  }
 
   function stageOf(sdk: typeof Clients, endpoint: string, changed: Partial<Settings>): Stage {
     const settings = {

@@ -1,14 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HttpHandler, type HttpRequest } from "../../infra/aws-client/http-handler.ts";
 import { GetObjectCommand, S3Client } from "../../infra/aws-client/object-client.ts";
-import { bundle } from "../../infra/bundle.ts";
 import { type BucketEndpoint, startBucketEndpoint } from "../support/emulator/bucket-endpoint.ts";
 import { type Fault, type FaultProxy, startFaultProxy } from "../support/emulator/fault-proxy.ts";
 import { isSignedBy } from "../support/stack/request-signature.ts";
+import { bothClients } from "./clients/both-clients.ts";
 import type * as Clients from "./fixtures/clients.ts";
 
 const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret" };
@@ -16,29 +12,20 @@ const slow: Fault = { status: 503, body: "<Error><Code>SlowDown</Code><Message>P
 const content = Uint8Array.from({ length: 4096 }, (_, at) => at % 251);
 
 describe("the client of S3 of the functions does what the published one does", () => {
-  let outdir: string;
   let bucket: BucketEndpoint;
   let proxy: FaultProxy;
   let sdks: readonly (typeof Clients)[];
 
   beforeAll(async () => {
-    outdir = await mkdtemp(join(tmpdir(), "object-client-"));
     bucket = await startBucketEndpoint();
     proxy = await startFaultProxy(String(bucket.environment["AWS_ENDPOINT_URL_S3"]));
-    sdks = [await build(false), await build(true)];
+    const { published, slim } = await bothClients("object-client");
+    sdks = [published, slim];
   });
   afterAll(async () => {
     await proxy.stop();
     await bucket.stop();
-    await rm(outdir, { recursive: true, force: true });
   });
-
-  async function build(diet: boolean): Promise<typeof Clients> {
-    const folder = join(outdir, String(diet));
-    const entries = [{ name: "The comparison", file: "clients" }];
-    await bundle({ entries, root: new URL("./fixtures", import.meta.url).pathname, outdir: folder, diet });
-    return import(pathToFileURL(join(folder, "clients", "index.mjs")).href);
-  }
 
   /** What each of both makes of the same calls: names and states of errors, and contents. */
   async function outcomes(

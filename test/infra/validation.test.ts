@@ -1,21 +1,19 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { type App, CfnResource, NestedStack, Stack } from "aws-cdk-lib";
 import { PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { buildApp, parseArguments, synthesize } from "../../infra/app.ts";
 import { synthesizeOnce } from "../../infra/local/synthesis.ts";
+import { readSettings } from "../../infra/stage-settings.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { keptAssemblies, placeholderDashboard } from "../support/assemblies.ts";
-import { machineNode } from "../support/machine-node.ts";
 import { readTemplates, writeHandlers } from "./assembly.ts";
 
 /** A stage of one nested stack: a defect is found in it as in the whole one, and sooner. */
-const someRows = routes.filter(({ tag }) => tag === "Clients");
+const someRows = routes.filter(({ id }) => id === "get_client");
 
 let folder: string;
 
@@ -105,10 +103,6 @@ describe("synthesis", () => {
 });
 
 describe("command", () => {
-  const run = promisify(execFile);
-  const app = new URL("../../infra/app.ts", import.meta.url).pathname;
-  const environment = { ...process.env, NODE_ENV: "" };
-
   test("writes the foundation stack, which is only the account's role for logs", async () => {
     const outdir = join(folder, "foundation");
     await synthesize(parseArguments(["-c", "foundation=true", "--output", outdir]));
@@ -118,12 +112,17 @@ describe("command", () => {
     expect(types.sort()).toEqual(["AWS::ApiGateway::Account", "AWS::IAM::Role"]);
   });
 
+  // Its exit code and its output are those of every wrong setting (deployment/stage-settings.test.ts).
   test("fails for a stage that does not exist and names those that do", async () => {
-    const failed = run(machineNode, ["--import", "tsx", app, "-c", "stage=staging"], { env: environment });
-    await expect(failed).rejects.toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('There is no stage "staging"; the stages are sandbox and production.'),
-    });
+    const settings = readSettings("staging", folder, {});
+    const failed = synthesize({ ...parseArguments(["-c", "stage=staging"]), settings });
+    await expect(failed).rejects.toThrow('There is no stage "staging"; the stages are sandbox and production.');
+  });
+
+  test("needs the certificate of the dashboard's name, and the name of a certificate", async () => {
+    for (const name of ["dashboardDomain", "dashboardCertificate"]) {
+      await expect(buildApp({ context: { [name]: "x" } })).rejects.toThrow("needs both contexts");
+    }
   });
 
   test("takes context and output as the CDK command line does, and nothing else", () => {

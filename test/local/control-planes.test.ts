@@ -154,6 +154,13 @@ async function secret(functionName: string, operation: string, body: object) {
   return answer;
 }
 
+async function user(operation: string, body: object) {
+  const target = `AWSCognitoIdentityProviderService.${operation}`;
+  const pool = test.cloud.pool?.settings.id;
+  const [answer] = await test.calls("inviter", [{ target, body: { UserPoolId: pool, ...body } }]);
+  return answer;
+}
+
 describe("API keys", () => {
   it("are made, put into a plan, found by it, and taken away", async () => {
     const value = "v".repeat(24);
@@ -167,7 +174,6 @@ describe("API keys", () => {
     const shown = await call("keys", `/apikeys/${id}`, "GET");
     expect(shown?.body).toMatchObject({ id, name: "app" });
     expect(shown?.body["value"]).toBeUndefined();
-    await test.restart();
     expect((await call("keys", `/usageplans/${plan}/keys/${id}`, "GET"))?.status).toBe(200);
     expect((await call("keys", `/usageplans/${plan}/keys/${id}`, "DELETE"))?.status).toBe(202);
     expect((await call("keys", `/apikeys/${id}`, "DELETE"))?.status).toBe(202);
@@ -205,7 +211,6 @@ describe("secrets", () => {
     expect((await secret("secrets", "UpdateSecretVersionStage", move))?.status).toBe(400);
     const from = { RemoveFromVersionId: first?.body["VersionId"] };
     expect((await secret("secrets", "UpdateSecretVersionStage", { ...move, ...from }))?.status).toBe(200);
-    await test.restart();
     expect((await secret("reader", "GetSecretValue", {}))?.body["SecretString"]).toBe("second");
     const previous = await secret("reader", "GetSecretValue", { VersionStage: "AWSPREVIOUS" });
     expect(previous?.body["SecretString"]).toBe(first?.body["SecretString"]);
@@ -235,13 +240,6 @@ describe("queues", () => {
 });
 
 describe("users of the pool", () => {
-  async function user(operation: string, body: object) {
-    const target = `AWSCognitoIdentityProviderService.${operation}`;
-    const pool = test.cloud.pool?.settings.id;
-    const [answer] = await test.calls("inviter", [{ target, body: { UserPoolId: pool, ...body } }]);
-    return answer;
-  }
-
   it("are made once and found by e-mail in any case, by the role that may", async () => {
     const Username = "ana@example.com";
     const verified = [{ Name: "email_verified", Value: "true" }];
@@ -252,7 +250,6 @@ describe("users of the pool", () => {
     const sub = Object(made?.body["User"])["Username"];
     const again = await user("AdminCreateUser", { Username: "ANA@example.com" });
     expect(again).toMatchObject({ status: 400, type: "UsernameExistsException" });
-    await test.restart();
     const found = await user("AdminGetUser", { Username: "Ana@Example.com" });
     expect(found?.body).toMatchObject({ Username: sub, ...state, UserAttributes: attributes });
     expect(await user("AdminGetUser", { Username: "eva@example.com" })).toMatchObject({
@@ -299,5 +296,46 @@ describe("Lambda Invoke", () => {
       { target: "secretsmanager.DeleteSecret", body: { SecretId: "test/key" } },
     ]);
     expect(answer).toMatchObject({ status: 501, body: { message: expect.stringContaining("DeleteSecret") } });
+  });
+});
+
+describe("a restart", () => {
+  const value = "w".repeat(24);
+  const [Username, token] = ["kept@example.com", "r".repeat(32)];
+  let keyId = "";
+  let before: unknown;
+  let sub: unknown;
+
+  /** All of it is made before one restart. */
+  beforeAll(async () => {
+    keyId = String((await call("keys", "/apikeys", "POST", { name: "kept", enabled: true, value }))?.body["id"]);
+    await call("keys", `/usageplans/${plan}/keys`, "POST", { keyId, keyType: "API_KEY" });
+    const { body } = (await secret("secrets", "GetSecretValue", {})) ?? {};
+    before = body?.["SecretString"];
+    const pending = { ClientRequestToken: token, SecretString: "kept", VersionStages: ["AWSPENDING"] };
+    await secret("secrets", "PutSecretValue", pending);
+    const move = { VersionStage: "AWSCURRENT", MoveToVersionId: token, RemoveFromVersionId: body?.["VersionId"] };
+    await secret("secrets", "UpdateSecretVersionStage", move);
+    sub = Object((await user("AdminCreateUser", { Username }))?.body["User"])["Username"];
+    await test.restart();
+  });
+
+  it("leaves an API key in its plan, from which it can be taken away", async () => {
+    expect((await call("keys", `/apikeys/${keyId}`, "GET"))?.body).toMatchObject({ id: keyId, name: "kept" });
+    expect((await call("keys", `/usageplans/${plan}/keys/${keyId}`, "GET"))?.status).toBe(200);
+    expect((await call("keys", `/usageplans/${plan}/keys/${keyId}`, "DELETE"))?.status).toBe(202);
+    expect((await call("keys", `/apikeys/${keyId}`, "DELETE"))?.status).toBe(202);
+  });
+
+  it("leaves a secret its versions and their labels", async () => {
+    expect((await secret("reader", "GetSecretValue", {}))?.body["SecretString"]).toBe("kept");
+    const previous = await secret("reader", "GetSecretValue", { VersionStage: "AWSPREVIOUS" });
+    expect(previous?.body["SecretString"]).toBe(before);
+  });
+
+  it("leaves a user of the pool", async () => {
+    const found = await user("AdminGetUser", { Username });
+    expect(found?.body).toMatchObject({ Username: sub, Enabled: true, UserStatus: "FORCE_CHANGE_PASSWORD" });
+    expect(sub).toEqual(expect.any(String));
   });
 });

@@ -10,9 +10,9 @@ import type { Resource } from "../../infra/local/template/assembly.ts";
 import { eventually } from "../support/wait.ts";
 import { temporaryFolder } from "./fixture.ts";
 
-export const folder = temporaryFolder();
+const folder = temporaryFolder();
 
-const guard = new Guard();
+export const guard = new Guard();
 const log = join(folder.path, "logs", "emulator.log");
 
 export const region = "eu-west-1";

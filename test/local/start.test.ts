@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { PoolAddresses } from "../../infra/local/pool/index.ts";
 import { sourceDigest } from "../../infra/local/synthesis.ts";
 import { invokeFunction } from "../../infra/tools/operator.ts";
+import type { Stage } from "../../shared/routes/route.ts";
 import { startCommandProcess } from "../support/command-process.ts";
 import { machineNode } from "../support/machine-node.ts";
 import { apiClient, getToken } from "../support/stack/api-client.ts";
@@ -18,13 +19,16 @@ import { alive, temporaryFolder } from "./fixture.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const tsx = join(root, "node_modules", "tsx", "dist", "loader.mjs");
-const startArgs = ["--import", tsx, join(root, "infra", "local", "start.ts"), "--port", "0"];
+const startFile = join(root, "infra", "local", "start.ts");
+const startArgs = ["--import", tsx, startFile, "--port", "0"];
 const folder = temporaryFolder();
 const local = join(folder.path, ".local");
 const readyFile = join(local, "ready.json");
-/** Commands of the operator, in the folder of the service, as in a terminal next to it. */
+/** Commands of the operator and starts that end by themselves, in the folder of the service, as in a terminal. */
 const commands = startCommandProcess(folder.path);
 const startLimitMs = 30_000;
+/** Clients that are acknowledged before the kill -9; each may start a process of its function, before and after. */
+const keptClients = Number(process.env["START_CLIENTS"] ?? 3);
 const running: ChildProcess[] = [];
 
 interface Ready {
@@ -38,11 +42,10 @@ interface Ready {
 }
 
 /** Puts the assembly of the test run where `npm start` keeps it, so that each start need not synthesize. */
-function seed(cwd: string): string {
-  const assembly = join(cwd, ".local", "cdk", `sandbox-${sourceDigest("sandbox")}`);
-  mkdirSync(join(cwd, ".local", "cdk"), { recursive: true });
-  cpSync(inject("assemblyDir"), assembly, { recursive: true });
-  return assembly;
+function seed(stage: Stage): string {
+  const directory = join(local, "cdk", `${stage}-${sourceDigest(stage)}`);
+  cpSync(inject("assemblyDir"), directory, { recursive: true });
+  return directory;
 }
 
 interface Run {
@@ -60,12 +63,19 @@ function run(args: readonly string[], cwd = folder.path, env: Record<string, str
   return { child, text: () => text };
 }
 
-/** Runs a command of the operator; returns its exit code and what it printed. */
-async function operator(name: string, words: readonly string[], more: Record<string, string> = {}) {
+/** Runs a command in the folder of the service; returns its exit code and what it printed. */
+async function runThere(file: string, words: readonly string[], more: Record<string, string> = {}) {
   const { PATH = "", HOME = "" } = process.env;
-  const ran = await commands.run(join(root, "infra", "tools", `${name}.ts`), words, { PATH, HOME, ...more });
+  const ran = await commands.run(file, words, { PATH, HOME, ...more });
   return { code: ran.code, text: ran.stdout + ran.stderr };
 }
+
+/** Runs a command of the operator. */
+const operator = (name: string, words: readonly string[], more?: Record<string, string>) =>
+  runThere(join(root, "infra", "tools", `${name}.ts`), words, more);
+
+/** A start that does not get as far as to run, by which the process need not end. */
+const refusedStart = (...words: readonly string[]) => runThere(startFile, ["--port", "0", ...words]);
 
 /** `npm run application` on the service that runs here. */
 const application = (words: readonly string[], more?: Record<string, string>) =>
@@ -122,9 +132,7 @@ async function stopAll(): Promise<void> {
   await Promise.all(children.map(ended));
 }
 
-beforeAll(() => {
-  seed(folder.path);
-});
+beforeAll(() => void seed("sandbox"));
 afterAll(async () => {
   await stopAll();
   await commands.stop();
@@ -168,9 +176,8 @@ describe("npm start", { timeout: 90_000 }, () => {
   });
 
   it("refuses a second runner on the same data, and the operator's command works on the first", async () => {
-    const second = run(startArgs);
-    expect(await ended(second.child)).toBe(1);
-    expect(second.text()).toContain(`Another runner (process ${first.ready.pid}) uses .local/data`);
+    const text = expect.stringContaining(`Another runner (process ${first.ready.pid}) uses .local/data`);
+    expect(await refusedStart()).toEqual({ code: 1, text });
 
     const { tenant_id: tenant, base_url } = first.ready;
     const made = await application(["--tenant", tenant, "--name", "Second", "--scopes", "clients:read"]);
@@ -284,15 +291,14 @@ describe("npm start", { timeout: 90_000 }, () => {
 
   it("leaves the announcement of a runner on other data alone when its own start fails", async () => {
     const { port } = new URL(first.ready.base_url);
-    const second = run([...startArgs, "--port", port, "--data", join(folder.path, "other")]);
-    expect(await ended(second.child)).toBe(1);
-    expect(second.text()).toContain("The port is taken");
+    const second = await refusedStart("--port", port, "--data", join(folder.path, "other"));
+    expect(second).toEqual({ code: 1, text: expect.stringContaining("The port is taken") });
     expect(JSON.parse(readFileSync(readyFile, "utf8"))).toEqual(first.ready);
   });
 
   it("keeps what was acknowledged through a kill -9, and leaves no process", async () => {
     const api = apiClient(first.ready.base_url, await getToken(first.ready.base_url, first.ready));
-    const emails = Array.from({ length: 10 }, (_, at) => `kept-${at}@example.com`);
+    const emails = Array.from({ length: keptClients }, (_, at) => `kept-${at}@example.com`);
     const made = await Promise.all(
       emails.map((email) =>
         api.call<{ id: string }>("POST", "/clients", { body: { email, first_name: "A", last_name: "B" } }),
@@ -348,10 +354,8 @@ describe("npm start", { timeout: 90_000 }, () => {
     const other = temporaryFolder();
     try {
       const start = run(startArgs, other.path);
-      await eventually(
-        () => (start.text().includes("synthesizing the stage sandbox") ? true : undefined),
-        startLimitMs,
-      );
+      const isSaid = () => start.text().includes("synthesizing the stage sandbox") || undefined;
+      await eventually(isSaid, startLimitMs);
       expect(start.text()).not.toContain("synthesized");
       // The synthesis would go on without the runner, so it ends first.
       const pids = await eventually(() => {
@@ -367,29 +371,27 @@ describe("npm start", { timeout: 90_000 }, () => {
   });
 
   it("names the resource type that it does not know and starts nothing", async () => {
-    const other = temporaryFolder();
-    try {
-      const assembly = seed(other.path);
-      const file = join(assembly, "brokerage-sandbox.template.json");
-      const template = JSON.parse(readFileSync(file, "utf8"));
-      template.Resources.Files = { Type: "AWS::EFS::FileSystem", Properties: {} };
-      writeFileSync(file, JSON.stringify(template));
-      const start = run(startArgs, other.path);
-      expect(await ended(start.child)).toBe(1);
-      expect(start.text()).toContain("brokerage-sandbox/Files: the resource type AWS::EFS::FileSystem is not known");
-      expect(start.text()).not.toMatch(/\n\s+at /);
-    } finally {
-      other.remove();
-    }
+    // In the place of a stage that no other test starts.
+    const file = join(seed("production"), "brokerage-sandbox.template.json");
+    const template = JSON.parse(readFileSync(file, "utf8"));
+    template.Resources.Files = { Type: "AWS::EFS::FileSystem", Properties: {} };
+    writeFileSync(file, JSON.stringify(template));
+    const { code, text } = await refusedStart("--stage", "production", "--data", join(folder.path, "unknown"));
+    expect(code).toBe(1);
+    expect(text).toContain("brokerage-sandbox/Files: the resource type AWS::EFS::FileSystem is not known");
+    expect(text).not.toMatch(/\n\s+at /);
+  });
+
+  it("shows its help and ends", async () => {
+    const start = run([...startArgs, "--help"]);
+    expect(await ended(start.child)).toBe(0);
+    expect(start.text()).toContain("--time-scale");
   });
 
   it.each([
-    [["--help"], 0, "--time-scale"],
-    [["--time-scale", "0"], 1, "--time-scale must be"],
-    [["--what"], 1, "The option --what is not known"],
-  ])("with %j exits with %d", async (args, code, text) => {
-    const start = run([...startArgs, ...args]);
-    expect(await ended(start.child)).toBe(code);
-    expect(start.text()).toContain(text);
+    [["--time-scale", "0"], "--time-scale must be"],
+    [["--what"], "The option --what is not known"],
+  ])("with %j exits with 1", async (words, text) => {
+    expect(await refusedStart(...words)).toEqual({ code: 1, text: expect.stringContaining(text) });
   });
 });

@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
-import { type CommandProcess, startCommandProcess } from "../../support/command-process.ts";
+import { startCommandProcess } from "../../support/command-process.ts";
 
 /** What AWS answers; each situation changes a part of it. */
 export interface Account {
@@ -193,31 +193,31 @@ async function startDeployCommand(): Promise<DeployCommand> {
     response.writeHead(status).end(text);
   });
   await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
-  const commands = startCommandProcess(root);
-  const runIn = async (there: CommandProcess, words: readonly string[], more: NodeJS.ProcessEnv = {}) => {
+  const bin = join(folder, "node_modules", "aws-cdk", "bin");
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, "cdk"), notingCdk);
+  const log = join(folder, "cdk.log");
+  // Dry runs too are where they would find that CDK, and none of the command's own files.
+  const commands = startCommandProcess(folder);
+  const run = async (words: readonly string[], more: NodeJS.ProcessEnv = {}) => {
     const env = { ...environment((server.address() as AddressInfo).port, folder), ...more };
     const all = ["--stage", "sandbox", "--assembly", folder, ...words];
-    const { code, stdout, stderr } = await there.run(join(root, "infra/tools/deploy/run.ts"), all, env);
+    const { code, stdout, stderr } = await commands.run(join(root, "infra/tools/deploy/run.ts"), all, env);
     return { code, text: stdout + stderr };
   };
   const command: DeployCommand = {
     ...{ account: quietAccount(), asked: [], folder },
-    dryRun: (words = [], env = {}) => runIn(commands, ["--dry-run", ...words], env),
+    async dryRun(words = [], env = {}) {
+      const ran = await run(["--dry-run", ...words], env);
+      expect(existsSync(log)).toBe(false);
+      return ran;
+    },
     async deployed(...words) {
-      const own = mkdtempSync(join(tmpdir(), "deployed-"));
-      const bin = join(own, "node_modules", "aws-cdk", "bin");
-      mkdirSync(bin, { recursive: true });
-      writeFileSync(join(bin, "cdk"), notingCdk);
-      const there = startCommandProcess(own);
-      try {
-        const { code, text } = await runIn(there, ["--no-smoke", "--stage", ...words]);
-        if (code !== 0) throw new Error(text);
-        const lines = readFileSync(join(own, "cdk.log"), "utf8").trim().split("\n");
-        return lines.map((line) => JSON.parse(line));
-      } finally {
-        await there.stop();
-        rmSync(own, { recursive: true, force: true });
-      }
+      const { code, text } = await run(["--no-smoke", "--stage", ...words]);
+      if (code !== 0) throw new Error(text);
+      const lines = readFileSync(log, "utf8").trim().split("\n");
+      rmSync(log);
+      return lines.map((line) => JSON.parse(line));
     },
     async stop() {
       const past = await commands.stop();

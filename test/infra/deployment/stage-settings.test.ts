@@ -19,11 +19,10 @@ import { publishedUrls, tokenClaims } from "../../../shared/hosts.ts";
 import document from "../../../shared/openapi/openapi.json" with { type: "json" };
 import { stages } from "../../../shared/routes/route.ts";
 import { machineNode } from "../../support/machine-node.ts";
-import { keptStage, type NamedResource, type SynthesizedStage } from "../assembly.ts";
+import type { NamedResource, SynthesizedStage } from "../assembly.ts";
+import { apiOf, certificateIn, namedConfig, namedStage } from "./named-stage.ts";
 
 const example = new URL("../../../infra/stages.example.json", import.meta.url);
-const arnIn = (region: string) => `arn:aws:acm:${region}:123456789012:certificate/one`;
-const apiOf = (more: object) => ({ api: { domain: "api.example.com", certificate_arn: arnIn("eu-west-1"), ...more } });
 
 describe("settings of stages", () => {
   test("are read as the example has them", () => {
@@ -64,7 +63,9 @@ describe("settings of stages", () => {
       "s: sandbox.api.certificate_arn must be the ARN of a certificate in the region of the stage.",
     ],
     [
-      JSON.stringify({ sandbox: { dashboard: { domain: "d.example.com", certificate_arn: arnIn("eu-west-1") } } }),
+      JSON.stringify({
+        sandbox: { dashboard: { domain: "d.example.com", certificate_arn: certificateIn("eu-west-1") } },
+      }),
       "s: sandbox.dashboard.certificate_arn must be the ARN of a certificate in us-east-1.",
     ],
     ['{"sandbox":{"alarm_emails":"a@example.com"}}', "s: sandbox.alarm_emails must be a list of email addresses."],
@@ -135,21 +136,8 @@ describe("the address of a stage", () => {
 
 describe("a stage with settings", () => {
   let stage: SynthesizedStage;
-  const settings: StageSettings = {
-    ...apiOf({}),
-    stream: { domain: "stream.example.com", certificate_arn: arnIn("eu-west-1") },
-    dashboard: { domain: "dashboard.example.com", certificate_arn: arnIn("us-east-1") },
-    alarm_emails: ["a@example.com", "b@example.com"],
-    monthly_budget_usd: 42,
-    concurrency: { evaluations: 7 },
-  };
-  const config = withSettings(stageConfig("sandbox"), settings);
-  const { api, stream, dashboard, alarmEmails, monthlyBudgetUsd, evaluations, ...others } = config;
-  const { tokenIssuer, tokenAudience, ...rest } = others;
   beforeAll(async () => {
-    if (api === undefined || stream === undefined || dashboard === undefined) throw new Error("A name is missing.");
-    const named = { api, stream, dashboard, tokenIssuer, tokenAudience };
-    stage = await keptStage({ stage: "sandbox", config: { ...named, alarmEmails, monthlyBudgetUsd, evaluations } });
+    stage = await namedStage();
   });
   afterAll(() => stage?.remove());
 
@@ -159,7 +147,7 @@ describe("a stage with settings", () => {
     expect(ofType("AWS::ApiGateway::DomainName").map(({ properties }) => properties)).toEqual([
       expect.objectContaining({
         DomainName: "api.example.com",
-        RegionalCertificateArn: arnIn("eu-west-1"),
+        RegionalCertificateArn: certificateIn("eu-west-1"),
         EndpointConfiguration: { Types: ["REGIONAL"] },
         SecurityPolicy: "TLS_1_2",
       }),
@@ -180,7 +168,7 @@ describe("a stage with settings", () => {
       expect.objectContaining({
         DomainName: "stream.example.com",
         DomainNameConfigurations: [
-          { CertificateArn: arnIn("eu-west-1"), EndpointType: "REGIONAL", SecurityPolicy: "TLS_1_2" },
+          { CertificateArn: certificateIn("eu-west-1"), EndpointType: "REGIONAL", SecurityPolicy: "TLS_1_2" },
         ],
       }),
     ]);
@@ -231,7 +219,9 @@ describe("a stage with settings", () => {
       const count = properties["ReservedConcurrentExecutions"];
       return count === undefined ? [] : [[properties["FunctionName"], count]];
     });
-    const stated = Object.entries(reservedConcurrency({ ...rest, ...stageConfig("sandbox"), evaluations }));
+    const stated = Object.entries(
+      reservedConcurrency({ ...stageConfig("sandbox"), evaluations: namedConfig.evaluations }),
+    );
     expect(Object.fromEntries(reserved)).toEqual(
       Object.fromEntries(stated.map(([id, count]) => [functionName("sandbox", id), count])),
     );
