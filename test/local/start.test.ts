@@ -317,7 +317,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     expect(kept.map(({ body }) => body.email)).toEqual(emails);
     // An event that was not delivered before the runner died is delivered after its restart.
     const told = await eventually(async () => {
-      const { body } = await again.call<{ data: { type: string }[] }>("GET", "/events?type=client.created");
+      const { body } = await again.call<{ data: { type: string }[] }>("GET", "/events?type=client.created&limit=100");
       return body.data.length >= emails.length ? body.data.map(({ type }) => type) : undefined;
     });
     expect(told).toEqual(emails.map(() => "client.created"));
