@@ -7,11 +7,15 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { onLine } from "./lines.mjs";
 
-/** A server to run beside the runner. */
-export interface GuardedCommand {
+/** A command and the variables that it gets, which are all that it has. */
+interface Command {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+}
+
+/** A server to run beside the runner. */
+export interface GuardedCommand extends Command {
   /** File that receives its output. */
   readonly log: string;
 }
@@ -26,10 +30,7 @@ export interface GuardedProcess {
 }
 
 /** A process to talk with. */
-export interface OpenedCommand {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+export interface OpenedCommand extends Command {
   /** Its working directory. */
   readonly cwd: string;
 }
