@@ -49,8 +49,10 @@ def handle(message: dict) -> None:
     event = message["event"]
     print("event", message["sequence"], event["type"], event["id"], flush=True)
     position = int(message["sequence"])
-    with open(POSITION_FILE, "w", encoding="utf-8") as file:
+    # The file is replaced, so that the end of the process leaves the old number or the new one, never an empty file.
+    with open(f"{POSITION_FILE}.new", "w", encoding="utf-8") as file:
         file.write(str(position))
+    os.replace(f"{POSITION_FILE}.new", POSITION_FILE)
 
 
 def access_token() -> str:

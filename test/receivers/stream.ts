@@ -5,7 +5,7 @@
  * `POSITION_FILE` for another file than `position`
  * (Node 22.18 or later; Node 20 with `--import tsx --experimental-websocket`).
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
 const { BROKERAGE_URL = "", BROKERAGE_CLIENT_ID = "", BROKERAGE_CLIENT_SECRET = "" } = process.env;
@@ -45,7 +45,9 @@ function handle({ sequence, event }: Message): void {
   if (Number(sequence) <= position) return;
   console.log(`event ${sequence} ${event?.type} ${event?.id}`);
   position = Number(sequence);
-  writeFileSync(positionFile, String(position));
+  // The file is replaced, so that the end of the process leaves the old number or the new one, and never an empty file.
+  writeFileSync(`${positionFile}.new`, String(position));
+  renameSync(`${positionFile}.new`, positionFile);
 }
 
 async function post(path: string, init: RequestInit): Promise<Record<string, string>> {
