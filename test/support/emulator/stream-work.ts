@@ -1,6 +1,6 @@
 import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBRecord } from "aws-lambda";
-import { inject } from "vitest";
+import { inject, vi } from "vitest";
 import { eventPattern, type Pattern } from "../../../infra/local/streams/event-pattern.ts";
 import { readAssembly } from "../../../infra/local/template/assembly.ts";
 import type { TestApi } from "./api.ts";
@@ -60,11 +60,21 @@ export async function streamWork({ emulator, queues }: TestApi) {
   const watcher = new Reader({ endpoint, streamArn: volatile?.LatestStreamArn ?? "" }, "-watch", watch);
   const { publishSent } = publishing({ queues });
   return {
-    /** Hands over what is new in both streams; throws when a record or a message comes again. */
+    /**
+     * Hands over what is new in both streams, and what fails once more, as a stream does: a call can take too long on a
+     * busy machine. Throws when a record fails again, whose cause is logged then, or when a message comes again.
+     */
     deliver: async (): Promise<void> => {
       for (const reader of [router, watcher]) {
-        const failed = await reader.handle(await reader.next());
-        if (failed.length > 0) throw new Error(`${failed.length} records come again.`);
+        const records = await reader.next();
+        const failed = await reader.handle(records);
+        if (failed.length === 0) continue;
+        vi.stubEnv("POWERTOOLS_LOG_LEVEL", "ERROR");
+        const again = await reader.handle(
+          records.filter(({ dynamodb }) => failed.includes(String(dynamodb?.SequenceNumber))),
+        );
+        vi.stubEnv("POWERTOOLS_LOG_LEVEL", "CRITICAL");
+        if (again.length > 0) throw new Error(`${again.length} records come again.`);
       }
       const again = await publishSent();
       if (again.length > 0) throw new Error(`${again.length} messages come again.`);
