@@ -135,6 +135,8 @@ export const limits = {
     /** What the gateway lets through of one caller, all requests together: a wall in front, which is not exact. */
     gateway_per_second: 150,
     gateway_burst: 300,
+    /** How long the counter may take to answer: a request passes without it (ADR 0007). */
+    counter_answer_ms: 1000,
     /** The counter item outlives its minute by this much before DynamoDB may delete it. */
     counter_kept_seconds: 3600,
   },

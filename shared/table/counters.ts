@@ -64,8 +64,8 @@ const counterTable = metered(
   [],
 );
 
-/** A counter that is not there in time is not waited for. */
-const briefly = { requestTimeout: 1000 };
+/** How long a counter is waited for. */
+const briefly = () => ({ requestTimeout: limits.rate.counter_answer_ms * env.budgetFactor });
 
 type Counts = Readonly<Record<string, number>>;
 
@@ -105,7 +105,7 @@ export async function countRequest(
         ReturnValues: asked,
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       }),
-      briefly,
+      briefly(),
     );
     const found = verdict(counts as Counts, rateClass, slot, seconds, []);
     return asked === "ALL_NEW" ? { ...found, counts: counts as Counts } : found;
@@ -195,7 +195,7 @@ export async function countFailure(address: string, timeMs: number): Promise<num
         },
         ReturnValues: "UPDATED_NEW",
       }),
-      briefly,
+      briefly(),
     );
     const failures = (counts as Counts)["n"] ?? 0;
     return failures > limits.token.failures_per_minute ? (minute + 1) * 60 - seconds : undefined;
@@ -221,5 +221,5 @@ export async function prime(): Promise<void> {
     ExpressionAttributeValues: { ":et": rateCounters.et },
     ReturnValues: "UPDATED_NEW",
   });
-  await counterTable.send(absentCounter, briefly).catch(() => undefined);
+  await counterTable.send(absentCounter, briefly()).catch(() => undefined);
 }
