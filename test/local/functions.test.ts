@@ -38,7 +38,7 @@ function run(
   maxEnvironments = 8,
   maxStarting = 2,
   polled: readonly string[] = [],
-  patienceMs = 10,
+  patience: { readonly patienceMs?: number } = { patienceMs: 10 },
 ): Functions {
   const variables = () => ({ FROM_RUNNER: "too" });
   functions = new Functions({
@@ -49,7 +49,7 @@ function run(
     maxEnvironments,
     maxStarting,
     polled,
-    patienceMs,
+    ...patience,
   });
   return functions;
 }
@@ -178,9 +178,23 @@ describe("processes", () => {
   });
 
   it("of one function are started in addition only for a request that has waited", async () => {
-    const all = run([define("quick", "export const handler = () => process.pid;")], 8, 8, [], 60_000);
+    const all = run([define("quick", "export const handler = () => process.pid;")], 8, 8, [], { patienceMs: 60_000 });
     const outcomes = await Promise.all(Array.from({ length: 12 }, () => all.invoke("quick", {})));
     expect(new Set(outcomes.map(({ payload }) => payload)).size).toBe(1);
+    expect(all.processes).toHaveLength(1);
+  });
+
+  it("are not started in addition for a request that waits for less time than a start took of late", async () => {
+    const code = `
+      await new Promise((r) => setTimeout(r, 1500));
+      export const handler = async () => {
+        await new Promise((r) => setTimeout(r, 150));
+        return process.pid;
+      };`;
+    const all = run([define("loads", code)], 8, 8, [], {});
+    const { payload: pid } = await all.invoke("loads", {});
+    const outcomes = await Promise.all([all.invoke("loads", {}), all.invoke("loads", {})]);
+    expect(outcomes.map(({ payload }) => payload)).toEqual([pid, pid]);
     expect(all.processes).toHaveLength(1);
   });
 

@@ -21,7 +21,10 @@ export interface FunctionsOptions {
   readonly maxEnvironments: number;
   /** Processes that load their code at the same time. */
   readonly maxStarting: number;
-  /** How long a request waits for a process that its function has before another is started; 100 ms without it. */
+  /**
+   * How long a request waits for a process that its function has before another is started; without it as long as a
+   * start took of late, from 100 ms to a second.
+   */
   readonly patienceMs?: number;
   /**
    * Names or ARNs of the functions that queues and streams invoke. A backlog wants as many as it can get, so these
@@ -40,8 +43,11 @@ interface Waiting {
 }
 
 const maxLogBytes = 5_000_000;
-/** A start takes a tenth of a second of processor time, in which a process that is there answers many requests. */
-const defaultPatienceMs = 100;
+/**
+ * A start takes a tenth of a second of processor time, in which a process that is there answers many requests, and on a
+ * busy machine several times as long: started after a tenth of a second there, processes would keep it busy.
+ */
+const patience = { least_ms: 100, most_ms: 1_000 } as const;
 /** Part of the processes that functions of queues and streams may take together. */
 const polledShare = 2 / 3;
 
@@ -89,7 +95,9 @@ export class Functions {
   private readonly node = functionNode();
   private readonly polled: ReadonlySet<FunctionDefinition>;
   private waiting: Waiting[] = [];
-  private patience: NodeJS.Timeout | undefined;
+  private nextLook: NodeJS.Timeout | undefined;
+  /** How long a start took of late, in milliseconds. */
+  private startMs: number = patience.least_ms;
   private stopped = false;
 
   constructor(options: FunctionsOptions) {
@@ -146,7 +154,7 @@ export class Functions {
   /** Refuses what waits and ends every process. */
   async stop(): Promise<void> {
     this.stopped = true;
-    clearTimeout(this.patience);
+    clearTimeout(this.nextLook);
     for (const { failed } of this.waiting.splice(0)) failed(new FunctionCrash("The runner is stopping."));
     await Promise.all([...this.environments].map((environment) => environment.end()));
   }
@@ -172,7 +180,8 @@ export class Functions {
 
   /** For each function the requests that want a process of their own; looks again when the others have waited. */
   private wanted(): Map<FunctionDefinition, number> {
-    const { patienceMs = defaultPatienceMs } = this.options;
+    const lately = Math.min(patience.most_ms, Math.max(patience.least_ms, this.startMs));
+    const { patienceMs = lately } = this.options;
     const running = new Set([...this.environments].filter(({ gone }) => !gone).map(({ definition }) => definition));
     const wanted = new Map<FunctionDefinition, number>();
     const now = performance.now();
@@ -183,8 +192,8 @@ export class Functions {
       if (rest <= 0 || isFirst) wanted.set(definition, (wanted.get(definition) ?? 0) + 1);
       else soonest = Math.min(soonest, rest);
     }
-    clearTimeout(this.patience);
-    if (soonest < Number.POSITIVE_INFINITY) this.patience = setTimeout(() => this.dispatch(), Math.ceil(soonest));
+    clearTimeout(this.nextLook);
+    if (soonest < Number.POSITIVE_INFINITY) this.nextLook = setTimeout(() => this.dispatch(), Math.ceil(soonest));
     return wanted;
   }
 
@@ -224,6 +233,7 @@ export class Functions {
   private start(definition: FunctionDefinition): void {
     const { variables, guard } = this.options;
     const log = this.logOf(definition);
+    const beganMs = performance.now();
     const environment = new Environment({
       definition,
       variables: variables(definition),
@@ -240,7 +250,10 @@ export class Functions {
       })
       .catch(() => undefined);
     environment.ready
-      .then(() => this.idle.add(environment))
+      .then(() => {
+        this.startMs = (this.startMs + performance.now() - beganMs) / 2;
+        this.idle.add(environment);
+      })
       .catch((error: unknown) => this.failOne(definition, error))
       .finally(() => {
         this.starting.delete(environment);
