@@ -27,7 +27,7 @@ const packages = [
 const nameOf = (path: string) => path.replace("@aws-sdk/", "");
 
 /** A digest of everything that the clients are made from. */
-function digest(): string {
+export function clientsDigest(): string {
   const hash = createHash("sha256");
   const files = readdirSync(sources).map((name) => join("infra/aws-client", name));
   for (const path of [...files.sort(), "package-lock.json"]) {
@@ -66,7 +66,7 @@ async function bundleClients(outdir: string): Promise<void> {
  */
 export async function deployedClients(): Promise<Plugin> {
   if (process.env["SDK_DIET"] === "0") return { name: "published-clients" };
-  const { directory } = await keptAssembly(keptIn, "clients", digest(), bundleClients);
+  const { directory } = await keptAssembly(keptIn, "clients", clientsDigest(), bundleClients);
   return {
     name: "deployed-clients",
     enforce: "pre",
