@@ -1,4 +1,4 @@
-import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { type Forwarded, servePassage } from "../passage.ts";
 
 /** One call of the service to DynamoDB, as it went over the wire. */
 export interface TableCall {
@@ -43,7 +43,7 @@ export function closedDoor(): { readonly open: () => void; readonly opened: Prom
   return { open, opened };
 }
 
-/** Starts a server in front of an emulator that passes every call on and asks for the capacity that it consumed. */
+/** Serves a way to an emulator that passes every call on and asks for the capacity that it consumed. */
 export async function watchEndpoint(target: string): Promise<WatchedEndpoint> {
   let calls: TableCall[] | undefined;
   const watched = {
@@ -54,39 +54,45 @@ export async function watchEndpoint(target: string): Promise<WatchedEndpoint> {
       return taken;
     },
   };
-  const server = createServer((incoming, outgoing) => {
-    pass(incoming, outgoing).catch(() => outgoing.destroy());
+  const { endpoint, stop } = await servePassage(target, () => {
+    let call: PassingCall | undefined;
+    let interference: Interference;
+    const decided = (head: string, text: string, found: Interference): Forwarded => {
+      interference = found;
+      if (found !== undefined && found !== "lose_answer") return { back: answerOf(found) };
+      return { on: withBody(head, withCapacity(text)) };
+    };
+    return {
+      request: ({ head, body }) => {
+        const [, operation = ""] = /^x-amz-target: *[^.\r]*\.(\w+)/im.exec(head) ?? [];
+        const text = body.toString();
+        call = new PassingCall(operation, text);
+        calls?.push(call);
+        const found = watched.interfere(call);
+        if (!(found instanceof Promise)) return decided(head, text, found);
+        return found.then((later) => decided(head, text, later));
+      },
+      answer: ({ body }) => {
+        if (call !== undefined) {
+          call.answer = body;
+          call.ended_ms = performance.now();
+        }
+        return interference !== "lose_answer";
+      },
+    };
   });
-  const agent = new Agent({ keepAlive: true });
-  // A connection that this server closes while idle would fail the next call on it, as it would not on AWS.
-  server.keepAliveTimeout = 0;
-  async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const text = (await bytesOf(incoming)).toString();
-    const operation = String(incoming.headers["x-amz-target"]).split(".")[1] ?? "";
-    const call = new PassingCall(operation, text);
-    calls?.push(call);
-    const planted = await watched.interfere(call);
-    if (planted !== undefined && planted !== "lose_answer") {
-      return send(outgoing, planted.status, JSON.stringify(planted.body));
-    }
-    const answer = await forward(target, agent, incoming, withCapacity(text));
-    call.answer = answer.bytes;
-    call.ended_ms = performance.now();
-    if (planted === "lose_answer") outgoing.destroy();
-    else send(outgoing, answer.status, answer.bytes);
-  }
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  return Object.assign(watched, {
-    endpoint: `http://127.0.0.1:${port}`,
-    stop: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-        agent.destroy();
-      }),
-  });
+  return Object.assign(watched, { endpoint, stop });
+}
+
+/** A request with another body. */
+function withBody(head: string, body: string): string {
+  const length = Buffer.byteLength(body);
+  return `${head.replace(/^(content-length): *\d+/im, `$1: ${length}`)}\r\n\r\n${body}`;
+}
+
+function answerOf({ status, body }: PlantedAnswer): string {
+  const head = `HTTP/1.1 ${status} Planted\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: 0`;
+  return withBody(head, JSON.stringify(body));
 }
 
 /** A call on its way. It is parsed only when a test looks at it, for most are never looked at. */
@@ -125,11 +131,6 @@ function withCapacity(text: string): string {
   return `{"ReturnConsumedCapacity":"TOTAL",${text.slice(text.indexOf("{") + 1)}`;
 }
 
-function send(outgoing: ServerResponse, status: number, body: Buffer | string): void {
-  outgoing.writeHead(status, { "Content-Type": "application/x-amz-json-1.0" });
-  outgoing.end(body);
-}
-
 function tablesOf(input: Readonly<Record<string, unknown>>): string[] {
   const names = new Set<string>();
   const look = (value: unknown): void => {
@@ -143,31 +144,6 @@ function tablesOf(input: Readonly<Record<string, unknown>>): string[] {
   };
   look(input);
   return [...names];
-}
-
-function forward(
-  target: string,
-  agent: Agent,
-  incoming: IncomingMessage,
-  body: string,
-): Promise<{ status: number; bytes: Buffer }> {
-  return new Promise((resolve, reject) => {
-    const { host: _host, "content-length": _length, connection: _connection, ...headers } = incoming.headers;
-    const outgoing = request(target, { method: "POST", headers, agent }, (answer) => {
-      bytesOf(answer).then((bytes) => resolve({ status: answer.statusCode ?? 500, bytes }), reject);
-    });
-    outgoing.once("error", reject);
-    outgoing.end(body);
-  });
-}
-
-function bytesOf(stream: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-    stream.once("end", () => resolve(Buffer.concat(chunks)));
-    stream.once("error", reject);
-  });
 }
 
 /** DynamoDB's answer to a cancelled transaction with these codes, one per member. */
