@@ -33,6 +33,8 @@ const longForms: Readonly<Record<string, LongForm>> = {
   lists: { env: { WALK_TRANSACTIONS: "1000" }, file: "test/e2e/lists.test.ts" },
   races: { env: { RACE_RUNS: "60", RACE_SEED: "random" }, file: "test/simulation/trading-races.test.ts" },
   "margin-walk": { env: { WALK_RUNS: "40", WALK_SEED: "random" }, file: "test/simulation/margin-walk.test.ts" },
+  replay: { env: { REPLAYED_EVENTS: "5000" }, file: "test/data/stream/deliver.test.ts" },
+  exposed: { env: { EXPOSED_ACCOUNTS: "10000" }, file: "test/data/trading/margin-reads.test.ts" },
   transfers: { env: { TRANSFER_TURNS: "500" }, file: "test/data/trading/internal-money.test.ts" },
   states: { env: { STATE_RACES: "60" }, file: "states.test.ts" },
   programs: { env: { ...random, SIMULATION_RUNS: "300" }, file: "test/simulation/programs.test.ts" },

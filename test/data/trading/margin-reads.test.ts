@@ -14,7 +14,8 @@ import { startApi } from "../../support/emulator/api.ts";
 import { newCaller } from "../../support/emulator/request.ts";
 import type { TableCall } from "../../support/emulator/watched-endpoint.ts";
 
-const sizes = [1000, 10_000];
+/** Exposed accounts; the larger number is 10,000 in the long form. */
+const sizes = [1000, Number(process.env["EXPOSED_ACCOUNTS"] ?? 3_000)];
 const inside = 20;
 /** What each evaluation reads: account, money, risk, one position, and one symbol with its quote. */
 const perAccount = 6;
