@@ -78,7 +78,8 @@ describe("events", () => {
     const took_ms = (posts.at(-1)?.at_ms ?? 0) - began;
     const messages = work.messages(one, posts);
     expect(numbersIn(messages)).toEqual(range(11, replayed));
-    expect(messages.at(-1)).toEqual({ type: "sync_end", subscription: "1", channel: "events", sequence: String(replayed) });
+    const end = { type: "sync_end", subscription: "1", channel: "events", sequence: String(replayed) };
+    expect(messages.at(-1)).toEqual(end);
     expect(took_ms).toBeLessThan(10_000);
     for (const { text } of posts) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(32 * 1024);
     await work.rest();
