@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -268,6 +268,23 @@ describe("processes", () => {
     expect(alive(pid)).toBe(false);
   });
 });
+
+it.runIf(existsSync("/proc/self/fd"))(
+  "a process that cannot be started is refused, and leaves no connection to it open",
+  async () => {
+    const descriptors = () => readdirSync("/proc/self/fd").length;
+    await guard
+      .open({ command: process.execPath, args: ["-e", "0"], cwd: folder.path, env: {} })
+      .then(({ ended, output }) => {
+        output.resume();
+        return ended;
+      });
+    const before = descriptors();
+    const absent = { command: join(folder.path, "nothing-here"), args: [], cwd: folder.path, env: {} };
+    for (let times = 0; times < 3; times += 1) await expect(guard.open(absent)).rejects.toThrow("ENOENT");
+    await eventually(() => descriptors() <= before || undefined);
+  },
+);
 
 /** Writes a module that imports from the runner by `module(name)`, and runs it under a Node. */
 function runModule(name: string, text: (module: (name: string) => string) => string, node = process.execPath) {
