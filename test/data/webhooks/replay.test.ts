@@ -15,6 +15,8 @@ afterAll(api.stop);
 
 const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
 const sweepEvents = () => sweepHandler({}, lambdaContext(60_000));
+const replaysOf = async (endpointId: string) =>
+  (await scanTable(api.emulator)).filter(({ et, endpoint_id }) => et === "REPLAY" && endpoint_id === endpointId);
 
 const start = Date.parse("2026-11-01T00:00:00.000Z");
 const at = (minutes: number) => new Date(start + minutes * 60_000).toISOString();
@@ -141,6 +143,8 @@ describe("a replay", () => {
     const id = await endpoint(caller, ["client.created"]);
     const ids = await history(caller, 2300);
     const range = { from: at(1101), to: at(2251) };
+    // On a busy machine a call is cut off: its rest is due at once then, and not after the delay of the sweep.
+    process.env["TIME_SCALE"] = "1000000";
     const first = await replay(caller, id, range);
     expect(first.body.next_after_sequence).not.toBeNull();
     let queued = first.body.queued;
@@ -152,9 +156,13 @@ describe("a replay", () => {
       next = body.next_after_sequence;
       calls += 1;
     }
+    delete process.env["TIME_SCALE"];
     const wanted = ids.filter((_, sequence) => sequence >= 1101 && sequence < 2251 && sequence % 10 !== 0).toSorted();
     expect([queued, calls]).toEqual([wanted.length, 2]);
-    await eventually(async () => ((await sweepEvents())["replayed"] === 0 ? true : undefined), 30_000);
+    await eventually(async () => {
+      await sweepEvents();
+      return (await replaysOf(id)).length === 0 || undefined;
+    }, 30_000);
     expect(new Set(await sentEvents())).toEqual(new Set(wanted));
   }, 90_000);
 
@@ -173,7 +181,7 @@ describe("a replay", () => {
     );
     expect(made.map(({ event_id }) => event_id).toSorted()).toEqual(ids.filter(Boolean).toSorted());
     expect(new Set(sentIds()).size).toBe(250);
-    expect((await scanTable(api.emulator)).filter(({ et }) => et === "REPLAY")).toEqual([]);
+    expect(await replaysOf(id)).toEqual([]);
   }, 60_000);
 
   it("under one key is made once, however often it is asked", async () => {
