@@ -26,7 +26,7 @@ const local = join(folder.path, ".local");
 const readyFile = join(local, "ready.json");
 /** Commands of the operator and starts that end by themselves, in the folder of the service, as in a terminal. */
 const commands = startCommandProcess(folder.path);
-const startLimitMs = 30_000;
+const startLimitMs = 60_000;
 /** Clients that are acknowledged before the kill -9; each may start a process of its function, before and after. */
 const keptClients = Number(process.env["START_CLIENTS"] ?? 3);
 const running: ChildProcess[] = [];

@@ -46,7 +46,7 @@ class RunningBridge {
   }
 
   says(part: string): Promise<string> {
-    return eventually(() => this.lines.find((line) => line.includes(part))).catch(() => {
+    return eventually(() => this.lines.find((line) => line.includes(part)), 40_000).catch(() => {
       throw new Error(`The bridge did not say "${part}":\n${this.lines.join("\n")}`);
     });
   }
