@@ -90,8 +90,8 @@ function expectLadder(calls: readonly Received[], secret: string): void {
   for (const [index, gap] of gaps.entries()) {
     expect([index, gap]).toEqual([index, expect.toSatisfy((ms: number) => ms >= scaledMs(waits[index] ?? 0))]);
   }
-  // The other waits are so short here that an attempt on a busy machine takes longer.
-  expect(gaps.at(-1)).toBe(Math.max(...gaps));
+  // The first two waits are shorter here than an attempt takes, so their order means nothing.
+  expect(gaps.slice(2)).toEqual(gaps.slice(2).toSorted((a, b) => a - b));
   for (const call of calls) {
     expect(verified(call, secret)).toHaveLength(3);
     expect(Math.abs(Number(call.headers["webhook-timestamp"]) * 1000 - call.atMs)).toBeLessThan(5000);

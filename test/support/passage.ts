@@ -9,13 +9,13 @@ export interface Message {
   readonly bytes: Buffer;
 }
 
-/** What becomes of a message: the one to send on in its place, or an answer without the server; undefined for none. */
-export type Forwarded = { readonly on: string } | { readonly back: string } | undefined;
+/** What becomes of a message: the one to send on in its place, or an answer without the server. */
+export type Forwarded = { readonly on: string } | { readonly back: string };
 
 /** What a passage does with the messages of a connection, one after the other. */
 export interface Passing {
   /** A request that came. */
-  readonly request: (request: Message) => Forwarded | Promise<Forwarded>;
+  readonly request: (request: Message) => Promise<Forwarded>;
   /** The answer to the last request; returns false when it is lost on its way. */
   readonly answer: (answer: Message) => boolean;
 }
@@ -57,12 +57,9 @@ export async function servePassage(target: string, passing: () => Passing): Prom
 function pass(client: Socket, service: Socket, { request, answer }: Passing): void {
   let isWaiting = false;
   const send = (forwarded: Forwarded): void => {
-    if (forwarded === undefined) client.destroy();
-    else if ("on" in forwarded) service.write(forwarded.on);
-    else {
-      isWaiting = false;
-      client.write(forwarded.back);
-    }
+    if ("on" in forwarded) return void service.write(forwarded.on);
+    isWaiting = false;
+    client.write(forwarded.back);
   };
   const fail = (): void => {
     client.destroy();
@@ -70,13 +67,7 @@ function pass(client: Socket, service: Socket, { request, answer }: Passing): vo
   };
   onMessage(client, fail, (message) => {
     isWaiting = true;
-    try {
-      const forwarded = request(message);
-      if (forwarded instanceof Promise) forwarded.then(send, fail);
-      else send(forwarded);
-    } catch {
-      fail();
-    }
+    request(message).then(send, fail);
   });
   onMessage(service, fail, (message) => {
     isWaiting = false;

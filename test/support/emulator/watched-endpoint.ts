@@ -1,4 +1,4 @@
-import { type Forwarded, servePassage } from "../passage.ts";
+import { servePassage } from "../passage.ts";
 
 /** One call of the service to DynamoDB, as it went over the wire. */
 export interface TableCall {
@@ -57,20 +57,15 @@ export async function watchEndpoint(target: string): Promise<WatchedEndpoint> {
   const { endpoint, stop } = await servePassage(target, () => {
     let call: PassingCall | undefined;
     let interference: Interference;
-    const decided = (head: string, text: string, found: Interference): Forwarded => {
-      interference = found;
-      if (found !== undefined && found !== "lose_answer") return { back: answerOf(found) };
-      return { on: withBody(head, withCapacity(text)) };
-    };
     return {
-      request: ({ head, body }) => {
+      async request({ head, body }) {
         const [, operation = ""] = /^x-amz-target: *[^.\r]*\.(\w+)/im.exec(head) ?? [];
         const text = body.toString();
         call = new PassingCall(operation, text);
         calls?.push(call);
-        const found = watched.interfere(call);
-        if (!(found instanceof Promise)) return decided(head, text, found);
-        return found.then((later) => decided(head, text, later));
+        interference = await watched.interfere(call);
+        if (interference !== undefined && interference !== "lose_answer") return { back: answerOf(interference) };
+        return { on: withBody(head, withCapacity(text)) };
       },
       answer: ({ body }) => {
         if (call !== undefined) {
