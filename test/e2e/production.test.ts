@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { synthesizeOnce } from "../../infra/local/synthesis.ts";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { routes } from "../../shared/routes/index.ts";
 import { newId } from "../../shared/runtime/ids.ts";
-import { keptAssemblies } from "../support/assemblies.ts";
+import { productionAssembly } from "../support/assemblies.ts";
 import { fundedAccount } from "../support/stack/api-client.ts";
 import { type Stack, startStack } from "../support/stack/stack.ts";
 
@@ -12,7 +11,7 @@ let assemblyDir: string;
 let stack: Stack;
 
 beforeAll(async () => {
-  ({ directory: assemblyDir } = await synthesizeOnce("production", keptAssemblies, console.log));
+  assemblyDir = await productionAssembly(inject("assemblyDir"));
   // The whole document knows the paths of both stages: what is answered to one that is not there is not in it.
   stack = await startStack({ assemblyDir, onAnswer: () => undefined }, "production");
 });

@@ -11,7 +11,7 @@ import type { NamedTemplate, TemplateResource } from "../../infra/checks/assembl
 import { keptAssembly, sourceDigest } from "../../infra/local/synthesis.ts";
 import { routes as routeTable } from "../../shared/routes/index.ts";
 import type { Route, Stage } from "../../shared/routes/route.ts";
-import { placeholderDashboard } from "../support/assemblies.ts";
+import { keptTestAssemblies, placeholderDashboard } from "../support/assemblies.ts";
 
 /** A synthesized stage on disk. */
 export interface SynthesizedStage {
@@ -67,7 +67,6 @@ export async function synthesizeStage(options: BuildOptions): Promise<Synthesize
 /** What makes a stage whose templates are kept another one; all of it is JSON. */
 export type KeptOptions = Pick<BuildOptions, "config" | "context"> & { readonly stage: Stage };
 
-const root = new URL("../../", import.meta.url);
 /** Files of the tests that the templates here are made from, in addition to the sources of a stage. */
 const ownSources = [fixture, fileURLToPath(import.meta.url)].map((file) => readFileSync(file, "utf8"));
 
@@ -76,12 +75,11 @@ const ownSources = [fixture, fileURLToPath(import.meta.url)].map((file) => readF
  * `.local` is named after their digest.
  */
 export async function keptStage({ stage, ...more }: KeptOptions): Promise<SynthesizedStage> {
-  const into = fileURLToPath(new URL(".local/cdk-tests", root));
   const digest = sourceDigest(JSON.stringify([stage, more, ...ownSources]));
   // Settings may be objects, and hold addresses: their digest is a name of one folder.
   const settings = createHash("sha256").update(JSON.stringify(more)).digest("hex").slice(0, 8);
   const name = `${stage}-${settings}`;
-  const { directory } = await keptAssembly(into, name, digest, async (draft) => {
+  const { directory } = await keptAssembly(keptTestAssemblies, name, digest, async (draft) => {
     await synthesizeInto(draft, { stage, ...more, validate: false });
   });
   return { ...(await readStage(directory)), remove: async () => {} };

@@ -4,12 +4,11 @@ import { join } from "node:path";
 import { type App, CfnResource, NestedStack, Stack } from "aws-cdk-lib";
 import { PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Queue } from "aws-cdk-lib/aws-sqs";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { buildApp, parseArguments, synthesize } from "../../infra/app.ts";
-import { synthesizeOnce } from "../../infra/local/synthesis.ts";
 import { readSettings } from "../../infra/stage-settings.ts";
 import { routes } from "../../shared/routes/index.ts";
-import { keptAssemblies, placeholderDashboard } from "../support/assemblies.ts";
+import { placeholderDashboard, productionAssembly } from "../support/assemblies.ts";
 import { readTemplates, writeHandlers } from "./assembly.ts";
 
 /** A stage of one nested stack: a defect is found in it as in the whole one, and sooner. */
@@ -58,7 +57,7 @@ function resourceOf(stack: Stack, type: string): CfnResource {
 describe("synthesis", () => {
   // That the sandbox passes too is seen before any test: its assembly is made with every rule for the whole run.
   test("of production passes CloudFormation's rules, cdk-nag and our own", async () => {
-    const { directory } = await synthesizeOnce("production", keptAssemblies, console.log);
+    const directory = await productionAssembly(inject("assemblyDir"));
     expect((await readTemplates(directory)).length).toBeGreaterThan(5);
   }, 90_000);
 
