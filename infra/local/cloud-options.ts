@@ -15,6 +15,11 @@ export interface CloudOptions {
   readonly port: number;
   /** How much faster business delays and schedules pass; default 1. */
   readonly timeScale?: number;
+  /**
+   * Each schedule has its first turn when the cloud starts, as after its creation on AWS; default true. Without it the
+   * first turn comes after the interval, as in a stage that has run for a while.
+   */
+  readonly schedulesAtStart?: boolean;
   /** How long a transaction keeps its items beyond the time the server takes; default 0. */
   readonly transactionHoldMs?: number;
   /** How long indexes lag behind their tables; default 0. */

@@ -128,6 +128,7 @@ class RunningCloud implements Cloud {
       queues: this.queues,
       secrets: this.secrets,
       timeScale: options.timeScale ?? 1,
+      schedulesAtStart: options.schedulesAtStart ?? true,
       onStreamBatch: options.onStreamBatch,
       onQueueBatch: options.onQueueBatch,
     });

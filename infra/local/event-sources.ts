@@ -28,6 +28,8 @@ export interface EventSourceOptions {
   readonly secrets: Secrets;
   /** How much faster schedules pass. */
   readonly timeScale: number;
+  /** Whether each schedule has its first turn at once. */
+  readonly schedulesAtStart: boolean;
   readonly onStreamBatch: StreamChange | undefined;
   readonly onQueueBatch: BatchChange | undefined;
 }
@@ -145,12 +147,13 @@ export class EventSources {
   }
 
   private scheduleHost(): ScheduleHost {
-    const { functions, permissions, timeScale } = this.options;
+    const { functions, permissions, timeScale, schedulesAtStart } = this.options;
     return {
       find: (name) => functions.find(name),
       invoke: (name, event) => functions.invoke(name, event),
       permissions,
       timeScale,
+      schedulesAtStart,
     };
   }
 

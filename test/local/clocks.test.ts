@@ -83,6 +83,13 @@ describe("a schedule", () => {
     expect(Date.now() - started).toBeGreaterThanOrEqual(600);
   });
 
+  it("waits for its rate where the runner does not begin with a turn", async () => {
+    const startMs = Date.now();
+    test = await startTestCloud(scheduled("later"), { timeScale: 1000, schedulesAtStart: false });
+    await eventually(() => noted("later").length > 0 || undefined);
+    expect(Date.now() - startMs).toBeGreaterThanOrEqual(1000);
+  });
+
   it("does nothing when it is disabled", async () => {
     test = await startTestCloud(scheduled("disabled", { State: "DISABLED" }), { timeScale: 1000 });
     await test.cloud.invoke("worker", { by: "hand" });

@@ -28,7 +28,7 @@ export async function startEventSources(
   const most = { maxEnvironments: 1, maxStarting: 1 };
   const functions = new Functions({ definitions, variables, guard, logs: dataDir, ...most });
   const sources = new EventSources({
-    ...{ assembly, dataDir, functions, queues, timeScale: 1 },
+    ...{ assembly, dataDir, functions, queues, timeScale: 1, schedulesAtStart: true },
     permissions: new Permissions(assembly.resources, assembly),
     secrets: new Secrets(assembly.resources, dataDir),
     onStreamBatch: undefined,

@@ -11,6 +11,8 @@ export interface ScheduleHost {
   readonly permissions: Permissions;
   /** How much faster intervals pass. */
   readonly timeScale: number;
+  /** Whether each schedule has its first turn at once. */
+  readonly schedulesAtStart: boolean;
 }
 
 /** A thing that is done again and again. */
@@ -72,7 +74,8 @@ export async function readSchedule(resource: Resource, host: ScheduleHost): Prom
 }
 
 /**
- * Runs a schedule: at once, as after its creation on AWS, and then at its rate. A turn that is not done skips the next.
+ * Runs a schedule: at once, as after its creation on AWS, unless the host says otherwise, and then at its rate. A turn
+ * that is not done skips the next.
  */
 export function startSchedule(schedule: Schedule, host: ScheduleHost): Ticking {
   const interval = Math.max(leastIntervalMs, schedule.interval_ms / host.timeScale);
@@ -89,7 +92,7 @@ export function startSchedule(schedule: Schedule, host: ScheduleHost): Ticking {
       busy = false;
     }
   };
-  const first = setImmediate(() => void turn());
+  const first = host.schedulesAtStart ? setImmediate(() => void turn()) : undefined;
   const timer = setInterval(() => void turn(), interval);
   return {
     stop: () => {
