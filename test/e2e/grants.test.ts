@@ -1,7 +1,4 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { draftHealth } from "../../shared/domain/webhook.ts";
 import { limits } from "../../shared/limits.ts";
 import { newId } from "../../shared/runtime/ids.ts";
@@ -13,67 +10,6 @@ import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 import { needed, put, quoteSymbol, Saboteur } from "./grants/stack.ts";
 import { tellStory } from "./grants/story.ts";
-
-interface Statement {
-  Sid?: string;
-  Action: string | string[];
-}
-
-/** Takes one action from one function's role in the assembly in this folder. */
-function takeAway(dir: string, functionName: string, action: string): void {
-  let removed = 0;
-  for (const file of readdirSync(dir).filter((name) => name.endsWith(".template.json"))) {
-    const template = JSON.parse(readFileSync(join(dir, file), "utf8"));
-    const resources = Object.values(
-      template.Resources as Record<string, { Type: string; Properties: Record<string, unknown> }>,
-    );
-    const lambda = resources.find(({ Properties }) => Properties?.["FunctionName"] === functionName);
-    if (lambda === undefined) continue;
-    const [roleId] = (lambda.Properties["Role"] as { "Fn::GetAtt": [string, string] })["Fn::GetAtt"];
-    for (const { PolicyDocument } of template.Resources[roleId].Properties.Policies) {
-      for (const statement of PolicyDocument.Statement as Statement[]) {
-        const actions = [statement.Action].flat();
-        if (!actions.includes(action)) continue;
-        removed += 1;
-        statement.Action = actions.length === 1 ? "dynamodb:DescribeLimits" : actions.filter((one) => one !== action);
-      }
-    }
-    writeFileSync(join(dir, file), JSON.stringify(template));
-  }
-  expect(removed, `${action} of ${functionName}`).toBeGreaterThan(0);
-}
-
-describe("a function that lost one grant fails with AccessDenied", () => {
-  const lost = [
-    ["brokerage-sandbox-create-client", "dynamodb:PutItem", "POST", "/clients"],
-    ["brokerage-sandbox-list-clients", "dynamodb:Query", "GET", "/clients"],
-    ["brokerage-sandbox-get-me", "dynamodb:BatchGetItem", "GET", "/me"],
-  ] as const;
-  const dir = mkdtempSync(join(tmpdir(), "brokerage-denied-"));
-  const denied: string[] = [];
-  let stack: Stack;
-
-  beforeAll(async () => {
-    cpSync(inject("assemblyDir"), dir, { recursive: true });
-    for (const [functionName, action] of lost) takeAway(dir, functionName, action);
-    stack = await startStack({
-      assemblyDir: dir,
-      onDenied: ({ functionName: name, action: tried }) => denied.push(`${name} ${tried}`),
-    });
-  });
-  afterAll(async () => {
-    await stack?.stop();
-    rmSync(dir, { recursive: true, force: true });
-  });
-
-  it.each(lost)("%s without %s", async (functionName, action, method, path) => {
-    const body = method === "POST" ? { email: "a@example.com", first_name: "A", last_name: "B" } : undefined;
-    const reply = await stack.api.call(method, path, { body });
-    expect([reply.status, reply.body["code"]]).toEqual([500, "internal_error"]);
-    expect(reply.text).not.toMatch(/AccessDenied|arn:|dynamodb/i);
-    expect(denied).toContain(`${functionName} ${action}`);
-  });
-});
 
 /** Three events of one commit, with more deliveries than the publisher sends itself; those to one endpoint rest. */
 async function manyDeliveries(stack: Stack, receiver: Receiver): Promise<void> {
