@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import * as z from "zod/mini";
 import type { Route } from "../../shared/routes/route.ts";
+import { anyText } from "../support/builders/text.ts";
 
 /** Identifiers that exist here, exist elsewhere, or exist nowhere; the test adds to them before its first case. */
 export const ids: string[] = [
@@ -52,7 +53,7 @@ export const hostile = fc.constantFrom(
 /** A value of any type, most often one that has broken parsers before. */
 export const unexpected: fc.Arbitrary<unknown> = fc.oneof(
   hostile,
-  fc.string({ unit: "binary", maxLength: 30 }).map((text) => text.toWellFormed()),
+  anyText({ maxLength: 30 }).map((text) => text.toWellFormed()),
   fc.double(),
   fc.integer(),
   fc.jsonValue({ maxDepth: 3 }),

@@ -10,7 +10,7 @@ export interface SourceText {
   readonly code: string;
 }
 
-type Kind = "code" | "comment" | "text";
+type Kind = "comment" | "text";
 
 interface Span {
   readonly kind: Kind;
@@ -22,19 +22,37 @@ interface Span {
 /** After one of these a slash starts a regular expression; after anything else it divides. */
 const beforeExpression = /(?:^|[=(,:;!&|?{}[\]+*%<>~^-]|\b(?:return|typeof|case|in|of|do|else|void|delete|throw))\s*$/;
 
+/** A stretch of the text that is no code. */
+interface Blank {
+  readonly kind: Kind;
+  readonly from: number;
+  readonly end: number;
+}
+
+/** What may begin or end a literal, a comment or the code inside a template. */
+const landmark = /["'`/{}]/g;
+
+/** Several rules look at the same file. */
+const known = new Map<string, SourceText>();
+
 /** Splits TypeScript into code, comments and literal text; `${…}` inside a template is code again. */
 export function sourceText(raw: string): SourceText {
-  const kinds = new Array<Kind>(raw.length).fill("code");
-  const mark = (from: number, { kind, end }: Span) => kinds.fill(kind, from, end);
+  const found = known.get(raw) ?? split(raw);
+  known.set(raw, found);
+  return found;
+}
+
+function split(raw: string): SourceText {
+  const blanks: Blank[] = [];
   const templates: number[] = [];
   let depth = 0;
-  for (let at = 0; at < raw.length; ) {
+  for (let at = nextLandmark(raw, 0); at < raw.length; at = nextLandmark(raw, at)) {
     const char = raw[at];
     const closesTemplatePart = char === "}" && templates.at(-1) === depth;
     if (closesTemplatePart) templates.pop();
     const span = closesTemplatePart || char === "`" ? templatePart(raw, at) : literalAt(raw, at);
     if (span !== undefined) {
-      mark(at, span);
+      blanks.push({ kind: span.kind, from: at, end: span.end });
       at = span.end;
       if (span.opensCode) templates.push(depth);
       continue;
@@ -45,18 +63,27 @@ export function sourceText(raw: string): SourceText {
   }
   return {
     raw,
-    withoutComments: blankOut(raw, kinds, (kind) => kind === "comment"),
-    code: blankOut(raw, kinds, (kind) => kind !== "code"),
+    withoutComments: blankOut(
+      raw,
+      blanks.filter(({ kind }) => kind === "comment"),
+    ),
+    code: blankOut(raw, blanks),
   };
 }
 
-function blankOut(raw: string, kinds: readonly Kind[], hidden: (kind: Kind) => boolean): string {
+function nextLandmark(raw: string, at: number): number {
+  landmark.lastIndex = at;
+  return landmark.exec(raw)?.index ?? raw.length;
+}
+
+function blankOut(raw: string, blanks: readonly Blank[]): string {
   let text = "";
-  for (let at = 0; at < raw.length; at += 1) {
-    const char = raw.charAt(at);
-    text += char !== "\n" && hidden(kinds[at] ?? "code") ? " " : char;
+  let at = 0;
+  for (const { from, end } of blanks) {
+    text += raw.slice(at, from) + raw.slice(from, end).replaceAll(/[^\n]/g, " ");
+    at = end;
   }
-  return text;
+  return text + raw.slice(at);
 }
 
 /** The comment, string or regular expression that starts here. */
