@@ -4,11 +4,13 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import type { BuildOptions } from "../../infra/app.ts";
 import { backgroundOf } from "../../infra/background/index.ts";
 import type { BackgroundRow } from "../../infra/background/row.ts";
 import type { NamedTemplate, TemplateResource } from "../../infra/checks/assembly.ts";
 import { keptAssembly, sourceDigest } from "../../infra/local/synthesis.ts";
+import { type StageConfig, stageConfig } from "../../infra/stages.ts";
 import { routes as routeTable } from "../../shared/routes/index.ts";
 import type { Route, Stage } from "../../shared/routes/route.ts";
 import { keptTestAssemblies, placeholderDashboard } from "../support/assemblies.ts";
@@ -74,7 +76,13 @@ const ownSources = [fixture, fileURLToPath(import.meta.url)].map((file) => readF
  * The same without the rule packs, synthesized once for all files and runs with the same sources: the folder below
  * `.local` is named after their digest.
  */
-export async function keptStage({ stage, ...more }: KeptOptions): Promise<SynthesizedStage> {
+export async function keptStage({ stage, config = {}, context = {} }: KeptOptions): Promise<SynthesizedStage> {
+  const own = stageConfig(stage);
+  const others = Object.entries(config).filter(
+    ([name, value]) => !isDeepStrictEqual(value, own[name as keyof StageConfig]),
+  );
+  // A setting that the stage has by itself makes no other assembly.
+  const more = { config: Object.fromEntries(others), context };
   const digest = sourceDigest(JSON.stringify([stage, more, ...ownSources]));
   // Settings may be objects, and hold addresses: their digest is a name of one folder.
   const settings = createHash("sha256").update(JSON.stringify(more)).digest("hex").slice(0, 8);
