@@ -1,13 +1,15 @@
 /**
  * Runs the tests of the mutations on sources with their bugs, as `npm test` would, and prints one line of JSON: what
- * became of each test. One server transforms the sources for all of them; between two runs it forgets the files with
- * the bugs. It plants those of the short form; with MUTANTS=all every one, and runs all these tests without a bug too.
+ * became of each test. One server transforms the sources for all of them and keeps what it transformed, and test files
+ * follow each other in one process; before each, the file with its bug and that with the one before are transformed
+ * again. It plants those of the short form; with MUTANTS=all every one, and runs all these tests without a bug too.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createVitest } from "vitest/node";
 import { clientFiles, deployedClients } from "./support/deployed-clients.ts";
+import { keptModules } from "./support/kept-modules.ts";
 import { fileOf, type Mutation, mutations, planted, shortForm } from "./support/rules/mutations.ts";
 
 /** What became of a test that ran on the sources with a bug, or without one. */
@@ -23,8 +25,25 @@ const root = new URL("..", import.meta.url).pathname;
 const isLong = process.env["MUTANTS"] === "all";
 const chosen = isLong ? mutations : shortForm;
 const notesDir = mkdtempSync(join(tmpdir(), "brokerage-notes-"));
+
+/** A test to run, on the sources with its bug or without one. */
+interface Run {
+  readonly mutation: Mutation;
+  readonly isHealthy: boolean;
+}
+
+/** What is run in this round, by the path of the test file. */
+let running: ReadonlyMap<string, Run> = new Map();
 /** The bug that the sources have now. */
 let current: Mutation | undefined;
+
+/** Plants the bug of a test file, before the file and what it imports are loaded, and removes the one before. */
+function plantFor(moduleId: string): void {
+  const run = running.get(moduleId);
+  const bug = run?.isHealthy === false ? run.mutation : undefined;
+  for (const mutation of [current, bug]) if (mutation !== undefined) vitest.invalidateFile(fileOf(mutation));
+  current = bug;
+}
 
 const vitest = await createVitest(
   "test",
@@ -32,7 +51,7 @@ const vitest = await createVitest(
     config: false,
     root,
     watch: false,
-    reporters: [{}],
+    reporters: [{ onTestModuleQueued: ({ moduleId }) => plantFor(moduleId) }],
     server: { deps: { external: [clientFiles] } },
     // What is answered here is no proof that a promised answer is seen in a test.
     provide: { notesDir },
@@ -40,8 +59,12 @@ const vitest = await createVitest(
     env: { EVENTUALLY_MS: "8000" },
     testTimeout: 20_000,
     hookTimeout: 60_000,
+    experimental: { fsModuleCache: true, fsModuleCachePath: await keptModules() },
     maxWorkers: 1,
     isolate: false,
+    // Files of a round share a process, and each loads the sources again, without the bug of the file before.
+    runner: "test/support/rules/planting-runner.ts",
+    setupFiles: ["test/support/fresh-file.ts"],
     include: [...new Set(chosen.map(({ test }) => test.file))],
   },
   {
@@ -50,40 +73,68 @@ const vitest = await createVitest(
       {
         name: "mutation",
         enforce: "pre",
-        transform: (code, id) => (current !== undefined && id === fileOf(current) ? planted(current, code) : undefined),
+        // What is kept of a file with a bug is kept under the name of the bug as well.
+        configureVitest: (context) =>
+          context.experimental_defineCacheKeyGenerator(({ id }) =>
+            bugIn(id) === undefined ? "" : JSON.stringify(current),
+          ),
+        transform(code, id) {
+          const bug = bugIn(id);
+          return bug === undefined ? undefined : planted(bug, code);
+        },
       },
     ],
   },
 );
 
+/** The bug that a file has now. */
+function bugIn(file: string): Mutation | undefined {
+  return current !== undefined && file === fileOf(current) ? current : undefined;
+}
+
 function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
-/** Runs one test on the sources with a bug, or without one. */
-async function outcomesOf(project: string, { test }: Mutation, bug?: Mutation): Promise<MutantOutcome[]> {
-  for (const mutation of [current, bug]) if (mutation !== undefined) vitest.invalidateFile(fileOf(mutation));
-  current = bug;
-  const testNamePattern = new RegExp(escaped(test.name));
-  const specification = vitest.getRootProject().createSpecification(join(root, test.file), { testNamePattern });
-  const { moduleId } = specification;
-  const { testModules } = await vitest.runTestSpecifications([specification]);
+/** Runs of the list in which each test file has one run at most: files of one call are run in one process. */
+function roundsOf(runs: readonly Run[]): Run[][] {
+  const rounds: Run[][] = [];
+  for (const run of runs) {
+    const { file } = run.mutation.test;
+    const free = rounds.find((round) => round.every(({ mutation }) => mutation.test.file !== file));
+    if (free === undefined) rounds.push([run]);
+    else free.push(run);
+  }
+  return rounds;
+}
+
+/** Runs the tests of a round, each on the sources with its bug or without one. */
+async function outcomesOf(round: readonly Run[]): Promise<MutantOutcome[]> {
+  running = new Map(round.map((run) => [join(root, run.mutation.test.file), run]));
+  const specifications = [...running].map(([moduleId, { mutation }]) => {
+    const testNamePattern = new RegExp(escaped(mutation.test.name));
+    return vitest.getRootProject().createSpecification(moduleId, { testNamePattern });
+  });
+  const { testModules } = await vitest.runTestSpecifications(specifications);
   // The modules of earlier runs are among them.
-  const ran = testModules.filter((module) => module.moduleId === moduleId);
-  return ran.flatMap((module) =>
-    [...module.children.allTests()].map((each) => {
+  return testModules.flatMap((module) => {
+    const run = running.get(module.moduleId);
+    if (run === undefined) return [];
+    const project = run.isHealthy ? "healthy" : run.mutation.name;
+    return [...module.children.allTests()].map((each) => {
       const { state, errors } = each.result();
       const messages = (errors ?? []).map(({ message, stack }) => `${message}\n${stack}`);
       return { project, test: each.fullName.replaceAll(" > ", " "), state, messages };
-    }),
-  );
+    });
+  });
 }
 
+const runs = chosen.flatMap((mutation): Run[] => [
+  { mutation, isHealthy: false },
+  ...(isLong ? [{ mutation, isHealthy: true }] : []),
+]);
 const outcomes: MutantOutcome[] = [];
-for (const mutation of chosen) {
-  if (isLong) outcomes.push(...(await outcomesOf("healthy", mutation)));
-  outcomes.push(...(await outcomesOf(mutation.name, mutation, mutation)));
-}
+for (const round of roundsOf(runs)) outcomes.push(...(await outcomesOf(round)));
 await vitest.close();
 rmSync(notesDir, { recursive: true });
 // Vitest sets it where a test fails, as each is to do here.
