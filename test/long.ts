@@ -44,6 +44,7 @@ const longForms: Readonly<Record<string, LongForm>> = {
     file: "test/simulation/publishing.test.ts",
   },
   feed: { env: { FEED_EXECUTIONS: "10000", FEED_ACCOUNTS: "200" }, file: "test/simulation/feed.test.ts" },
+  "page-size": { env: { PAGE_WALKS: "both" }, file: "test/data/page-size.test.ts" },
   ladder: { env: { LADDER_SCALE: "600" }, file: "test/e2e/ladder.test.ts" },
   interleavings: {
     env: { INTERLEAVING_RUNS: "100", INTERLEAVING_SEED: "random" },

@@ -20,7 +20,7 @@ import { startApi, type TestAnswer } from "../support/emulator/api.ts";
 import { answerBytes, quotas } from "../support/emulator/item-size.ts";
 import { newCaller } from "../support/emulator/request.ts";
 
-const api = await startApi("watched");
+const api = await startApi();
 afterAll(api.stop);
 const { readKeys } = await import("../../shared/table/store.ts");
 
@@ -35,7 +35,12 @@ const quoted = Object.fromEntries([...Array(32)].map((_, at) => [`key${at}`.padE
 const wide = Object.fromEntries([...Array(50)].map((_, at) => [`k${at}`, "\u6f22".repeat(500)]));
 const metadataOf = (place: number) => (place % 3 === 0 ? wide : quoted);
 
-const count = 130;
+/** Three pages of each list, the last one with a few items; a page ends after about 60 of them, or 54 rejects. */
+const count = 124;
+/** As many as two pages have, and fewer than the limit of a page: so many are of one account and one client. */
+const owned = 70;
+/** Whether each filtered list is walked back as well. What a filter finds both ways is in filters.test.ts. */
+const thorough = process.env["PAGE_WALKS"] === "both";
 const made = {
   clients: [] as string[],
   accounts: [] as string[],
@@ -70,25 +75,26 @@ beforeAll(async () => {
   const writes: Parameters<typeof putItems>[1][number][] = [];
   for (let place = 0; place < count; place += 1) {
     const metadata = metadataOf(place);
+    const { id: account_id, client_id } = place < owned ? account : other;
     const [cli = "", acc = "", txn = ""] = (["clients", "accounts", "transactions"] as const).map(
       (kind) => made[kind][place + 2],
     );
     writes.push(writeOf(api, clients, { ...client, id: cli, metadata } as never));
-    writes.push(writeOf(api, accounts, { ...template, id: acc, metadata } as never));
+    writes.push(writeOf(api, accounts, { ...template, id: acc, client_id, metadata } as never));
     writes.push(writeOf(api, balances, { ...balance, account_id: acc } as never));
-    writes.push(writeOf(api, transactions, { ...transaction, id: txn, metadata } as never));
+    writes.push(writeOf(api, transactions, { ...transaction, id: txn, account_id, client_id, metadata } as never));
     const sequence = place + 1;
     const id = made.events[place] ?? "";
-    const resource = { type: "account", id: account.id, version: sequence };
+    const resource = { type: "account", id: account_id, version: sequence };
     const now = new Date().toISOString();
     const body = {
       ...{ id, object: "event", type: "account.updated", api_version: "v2", created_at: now, timestamp: now },
       ...{ environment: "sandbox", resource, actor: { type: "system", id: "test" }, request_id: null },
-      ...{ data: { object: { id: account.id, metadata } }, sequence: String(sequence), _links: {} },
+      ...{ data: { object: { id: account_id, metadata } }, sequence: String(sequence), _links: {} },
     };
     const event: PublishedEvent = {
-      ...{ id, tenant_id: tenant, sequence, type: "account.updated", resource_id: account.id, account_id: account.id },
-      ...{ client_id: account.client_id, created_at: now, published_at: now, payload: JSON.stringify(body) },
+      ...{ id, tenant_id: tenant, sequence, type: "account.updated", resource_id: account_id, account_id, client_id },
+      ...{ created_at: now, published_at: now, payload: JSON.stringify(body) },
       expires_at: 4_000_000_000,
     };
     writes.push(writeOf(api, events, event));
@@ -105,7 +111,16 @@ beforeAll(async () => {
   await api.emulator.client.send(new PutItemCommand({ TableName: api.emulator.tableName, Item: marshall(counter) }));
 });
 
-const payload = ({ status, headers, text }: TestAnswer) => answerBytes({ statusCode: status, headers, body: text });
+const measured = new WeakMap<TestAnswer, number>();
+
+/** Bytes of an answer, which are counted once: a page has megabytes. */
+function payload(answer: TestAnswer): number {
+  const { status, headers, text } = answer;
+  const bytes = measured.get(answer) ?? answerBytes({ statusCode: status, headers, body: text });
+  measured.set(answer, bytes);
+  return bytes;
+}
+
 const idsOf = ({ body }: TestAnswer): string[] =>
   body.data.map((item: { id?: string; seq?: string }) => item.id ?? item.seq);
 
@@ -146,6 +161,7 @@ describe("a page of the largest resources", () => {
       expect(pages.flatMap(idsOf)).toEqual(wanted);
       expect(pages.length).toBeGreaterThan(2);
       expect(Math.max(...pages.map(payload))).toBeGreaterThan(quotas.answer_bytes / 3);
+      if (address.includes("=") && !thorough) continue;
       const last = pages.at(-1)?.body._links.self.href.slice(base.length) as string;
       const back = await walk(last, "prev");
       expect(back.toReversed().flatMap(idsOf)).toEqual(wanted);
@@ -154,15 +170,17 @@ describe("a page of the largest resources", () => {
 
   it("of an account, a client and a resource as well", async () => {
     for (const [address, ids] of [
-      [`/accounts/${owner.id}/transactions?`, made.transactions],
-      [`/clients/${owner.client_id}/transactions?`, made.transactions],
-      [`/clients/${owner.client_id}/accounts?`, made.accounts.filter((_, at) => at !== 1)],
-      [`/events?account_id=${owner.id}`, made.events],
-      [`/events?resource_id=${owner.id}`, made.events],
+      [`/accounts/${owner.id}/transactions?`, made.transactions.slice(0, owned + 2)],
+      [`/clients/${owner.client_id}/transactions?`, made.transactions.slice(0, owned + 2)],
+      [`/clients/${owner.client_id}/accounts?`, made.accounts.slice(0, owned + 2).filter((_, at) => at !== 1)],
+      [`/events?account_id=${owner.id}`, made.events.slice(0, owned)],
+      [`/events?resource_id=${owner.id}`, made.events.slice(0, owned)],
     ] as const) {
       const sort = address.startsWith("/events") ? "sequence" : "created_at";
       const pages = await walk(`${address}&sort=${sort}&limit=100`, "next");
       expect(pages.flatMap(idsOf)).toEqual(ids);
+      // Fewer items than the limit: the first page ends with the last item that fits.
+      expect(pages.length).toBeGreaterThan(1);
     }
   });
 
