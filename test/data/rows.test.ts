@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { APIGatewayProxyResult } from "aws-lambda";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Handler } from "../../shared/http/endpoint.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
@@ -28,17 +28,23 @@ const withId = routes.filter((row) => row.path.includes("{id}") && row.auth === 
 
 const bodyFor = (row: Route) => (row.body === undefined ? {} : { body: row.example });
 
-describe.each(withId.map((row) => [`${row.method} ${row.path}`, row] as const))("%s", (_, row) => {
-  /** Something that the path may name, made by its owner. */
-  async function own(): Promise<string> {
-    if (row.path.startsWith("/clients")) return (await broker.client()).id;
-    const account = await broker.account();
-    if (row.path.startsWith("/accounts")) return account.id;
-    return row.path.startsWith("/transactions") ? (await broker.deposit(account, "1.00")).id : newId("evt");
-  }
+/** Something that a path may name, made by its owner: the same for every row, for a stranger changes none of it. */
+let owned: { readonly client: string; readonly account: string; readonly transaction: string };
+beforeAll(async () => {
+  const account = await broker.account();
+  const transaction = await broker.deposit(account, "1.00");
+  owned = { client: account.client_id, account: account.id, transaction: transaction.id };
+});
 
+function ownedBy(row: Route): string {
+  if (row.path.startsWith("/clients")) return owned.client;
+  if (row.path.startsWith("/accounts")) return owned.account;
+  return row.path.startsWith("/transactions") ? owned.transaction : newId("evt");
+}
+
+describe.each(withId.map((row) => [`${row.method} ${row.path}`, row] as const))("%s", (_, row) => {
   it("answers for what is another tenant's exactly as for what does not exist", async () => {
-    const id = await own();
+    const id = ownedBy(row);
     const foreign = await api.call(stranger, row.method, addressOf(row, id), bodyFor(row));
     const prefix = id.slice(0, 3);
     const unknown = await api.call(stranger, row.method, addressOf(row, newId(prefix)), bodyFor(row));
