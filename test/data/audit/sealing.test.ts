@@ -15,7 +15,7 @@ import { startApi } from "../../support/emulator/api.ts";
 import { startBucketEndpoint } from "../../support/emulator/bucket-endpoint.ts";
 import { putRaw } from "../../support/emulator/deliveries.ts";
 import { ofType } from "../../support/emulator/raw-items.ts";
-import { scanTable } from "../../support/emulator/raw-table.ts";
+import { itemsOf, scanTable } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { findings } from "../../support/oracles/oracle.ts";
@@ -97,9 +97,8 @@ class History {
 
   /** Days that were announced, in the order of their versions, with what they say. */
   async announced() {
-    const waiting = ofType(await scanTable(api.emulator), "OUTBOX").filter(
-      ({ tenant_id }) => tenant_id === this.tenant,
-    );
+    const outboxes = await itemsOf(api.emulator, { type: "OUTBOX" });
+    const waiting = outboxes.filter(({ tenant_id }) => tenant_id === this.tenant);
     const events = waiting.flatMap((item) => (item["events"] as string[]).map((text) => JSON.parse(text).body));
     expect(new Set(events.map(({ type }) => type))).toEqual(new Set(["audit.sealed"]));
     const objects = events.map(({ data }) => data.object as { version: number; day: string; entries: number });
@@ -164,9 +163,9 @@ describe("a run that dies", () => {
   /** Two days of one object each or, where it is large, of two and one, and an entry of the present day. */
   async function history(isLarge: boolean): Promise<History> {
     const made = await new History().begin();
-    const note = "n".repeat(isLarge ? 5 * 1024 : 1);
-    const pages = isLarge ? Math.ceil((limits.audit.part_bytes * 1.2) / (49 * note.length)) : 2;
-    for (let page = 0; page < pages; page += 1) await made.add(first, 49, note);
+    const [count, note] = isLarge ? [49, "n".repeat(5 * 1024)] : [2, "n"];
+    const pages = isLarge ? Math.ceil((limits.audit.part_bytes * 1.2) / (count * note.length)) : 2;
+    for (let page = 0; page < pages; page += 1) await made.add(first, count, note);
     await made.add(last, 1);
     await made.add(daysAfter(last, 1), 1);
     return made;
