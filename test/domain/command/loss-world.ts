@@ -4,7 +4,7 @@ import type { Transaction } from "../../../shared/domain/transaction.ts";
 import { limits } from "../../../shared/limits.ts";
 import { TradedBooks } from "./bridge-losses.ts";
 import { compareAt, deltasOf, momentAt } from "./bridge-snapshots.ts";
-import { type AnyStep, World } from "./bridge-world.ts";
+import { type AnyStep, expectSame, World } from "./bridge-world.ts";
 
 /** A world whose account trades on its platform: this service decides what of a loss its client owes. */
 export class LossWorld extends World {
@@ -74,8 +74,8 @@ export class LossWorld extends World {
       const moment = momentAt(this.books, this.included());
       const refused = -this.traded.unfollowedMinor(id, (effect) => !isLeftOut(effect, moment));
       const found = (more?: bigint) => deltasOf(compareAt(this.books, id, this.included(), more));
-      expect(found()).toEqual(refused === 0n ? [] : [refused]);
-      expect(found(planted)).toEqual(refused + planted === 0n ? [] : [refused + planted]);
+      expectSame(found(), refused === 0n ? [] : [refused]);
+      expectSame(found(planted), refused + planted === 0n ? [] : [refused + planted]);
     }
   }
 
