@@ -102,9 +102,14 @@ function install(say: (sentence: string) => void): void {
   if (status !== 0) throw new UsageError("The FIX engine could not be installed.");
 }
 
+/** Installs the engine unless it is there. */
+export function installEngine(say: (sentence: string) => void): void {
+  if (!isInstalled()) install(say);
+}
+
 /** Loads the engine, after it was installed at its first use. */
 export function loadEngine(say: (sentence: string) => void): FixEngine {
-  if (!isInstalled()) install(say);
+  installEngine(say);
   const require = createRequire(new URL("package.json", folder));
   require("reflect-metadata");
   return require("jspurefix") as FixEngine;

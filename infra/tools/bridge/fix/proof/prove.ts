@@ -10,7 +10,7 @@ import { freePort } from "../../../../local/free-port.ts";
 import { synthesizeOnce } from "../../../../local/synthesis.ts";
 import { type Connection, ServiceClient } from "../../../service-client.ts";
 import { Book, type BookPosition } from "../../book.ts";
-import { loadEngine } from "../engine.ts";
+import { installEngine } from "../engine.ts";
 import { accountsOf, listed, newBrokerage, shapes } from "./brokerage.ts";
 import { dealOf } from "./deals.ts";
 import { type FlakyProxy, flakyProxy } from "./flaky-proxy.ts";
@@ -69,9 +69,11 @@ class Killable {
   }
 }
 
-function tsx(words: readonly string[], env: NodeJS.ProcessEnv = process.env): ChildProcess {
+/** Starts a program. A Node that runs TypeScript by itself loads the 2400 files of the engine in half the time. */
+function start(words: readonly string[], env: NodeJS.ProcessEnv = process.env): ChildProcess {
   const output = process.env["BRIDGE_OUTPUT"] === undefined ? "ignore" : "inherit";
-  return spawn(process.execPath, ["--import", "tsx", ...words], {
+  const loader = process.features.typescript ? [] : ["--import", "tsx"];
+  return spawn(process.execPath, [...loader, ...words], {
     cwd: root,
     env,
     stdio: ["ignore", output, "inherit"],
@@ -85,7 +87,7 @@ function tsx(words: readonly string[], env: NodeJS.ProcessEnv = process.env): Ch
 async function torment(proof: Proof, seconds: number, accounts: ReadonlyMap<string, string>, children: Killable[]) {
   const { folder, connection, proxy, venuePort, deals, seed } = proof;
   const venue = new Killable("venue", () =>
-    tsx([here("venue-process.ts"), String(venuePort), folder, String(deals), String(seed)]),
+    start([here("venue-process.ts"), String(venuePort), folder, String(deals), String(seed)]),
   );
   const env = {
     ...process.env,
@@ -93,7 +95,7 @@ async function torment(proof: Proof, seconds: number, accounts: ReadonlyMap<stri
     BROKERAGE_CLIENT_SECRET: connection.client_secret,
   };
   const words = [here("../../run.ts"), "--config", join(folder, "bridge.json")];
-  const bridge = new Killable("bridge", () => tsx(words, env));
+  const bridge = new Killable("bridge", () => start(words, env));
   children.push(venue, bridge);
   venue.start();
   bridge.start();
@@ -206,7 +208,7 @@ export async function proveOn(
   { seconds, deals, seed }: Trial,
   say: (sentence: string) => void,
 ): Promise<{ readonly deals: number; readonly deposits: number; readonly killed: string }> {
-  loadEngine(say);
+  installEngine(say);
   const folder = mkdtempSync(join(tmpdir(), "brokerage-bridge-"));
   const proxy = await flakyProxy(Number(new URL(connection.base_url).port));
   const children: Killable[] = [];
