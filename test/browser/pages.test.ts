@@ -76,9 +76,15 @@ async function show(page: Page, { theme, size }: Form): Promise<void> {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+/** Rules of axe whose violations never keep people out: what they find would be dropped. */
+const lesserRules = `Object.fromEntries(axe._audit.rules
+  .filter(({ impact }) => impact === "minor" || impact === "moderate")
+  .map(({ id }) => [id, { enabled: false }]))`;
+
 /** Violations of a page that keep people out, each with the elements. */
 async function barriers(page: Page): Promise<string[]> {
-  return page.evaluate(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations
+  const options = `{ resultTypes: ["violations"], rules: ${lesserRules} }`;
+  return page.evaluate(`axe.run(document, ${options}).then(({ violations }) => violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => id + ": " + nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)).join(" | ")))`);
 }
@@ -111,14 +117,18 @@ describe("every page", () => {
     });
     await page.evaluate(axe);
     const found: string[] = [];
+    // Each page begins in the form that the one before it was left in: to change the form draws everything again.
+    const forms = [wide, narrow];
+    await show(page, wide);
     for (const { name, address } of pages) {
       await open(page, address);
-      for (const form of [wide, narrow]) {
-        await show(page, form);
+      for (const [place, form] of forms.entries()) {
+        if (place > 0) await show(page, form);
         const looks = [await page.evaluate(outOfReach), await page.evaluate(withoutRoom)] as string[][];
         const faults = [...(await barriers(page)), ...looks.flat()];
         found.push(...faults.map((fault) => `${name}, ${form.theme}: ${fault}`));
       }
+      forms.reverse();
     }
     await show(page, wide);
     expect(found).toEqual([]);

@@ -16,9 +16,9 @@ export interface Visit {
  * Starts a browser: the Chromium of an npm package, unpacked into the temporary folder at first, or the one that
  * `CHROME_PATH` names. Its sandbox needs rights that a container does not give; every other protection is on.
  */
-export async function startBrowser(): Promise<Browser> {
+export async function startBrowser(...args: readonly string[]): Promise<Browser> {
   const executablePath = process.env["CHROME_PATH"] ?? (await bundled.executablePath());
-  return chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  return chromium.launch({ executablePath, args: ["--no-sandbox", ...args] });
 }
 
 /** A browser for a test file, in which each visit has a context of its own. */
@@ -28,6 +28,9 @@ export interface SharedBrowser {
   /** Ends the browser when no other file of this process needs it any more. */
   stop(): Promise<void>;
 }
+
+/** A page of a test is left before the code that V8 optimizes for it has saved as much as the optimizer took. */
+const withoutOptimizer = "--js-flags=--no-turbofan";
 
 /** Test files of this process that have yet to end, and the browser that they share. */
 let users = 0;
@@ -40,7 +43,7 @@ let running: Promise<Browser> | undefined;
 export function sharedBrowser(): SharedBrowser {
   users += 1;
   return {
-    start: () => (running ??= startBrowser()),
+    start: () => (running ??= startBrowser(withoutOptimizer)),
     async stop() {
       users -= 1;
       if (users > 0) return;
