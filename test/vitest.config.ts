@@ -6,7 +6,7 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { clientFiles, deployedClients } from "./support/deployed-clients.ts";
 import { keptModules } from "./support/kept-modules.ts";
-import { onSharedStack } from "./support/stack/on-shared-stack.ts";
+import { onSharedStack, onWatchedStack } from "./support/stack/on-shared-stack.ts";
 
 const root = new URL("..", import.meta.url).pathname;
 const judgedLast = "test/coverage.test.ts";
@@ -42,16 +42,16 @@ const named = process.argv.slice(2).filter((word, at, words) => {
   const isValue = /^--?[^=]+$/.test(words[at - 1] ?? "");
   return !(word.startsWith("-") || isValue || ["run", "watch", "dev", "list"].includes(word));
 });
-const sharing = onSharedStack.map((name) => normalize(`test/e2e/${name}.test.ts`));
-const together = "test/e2e/shared-stack.test.ts";
+const sharing = [...onSharedStack, ...onWatchedStack].map((name) => normalize(`test/e2e/${name}.test.ts`));
+const together = ["test/e2e/shared-stack.test.ts", "test/e2e/together/watched-stack.test.ts"];
 
 /** Tests of the local runner, and by it. A process can have the market of one stack (`floorOf`), which grants keeps. */
 const running = [
   ...["test/local/**/*.test.ts", "test/browser/*.test.ts", "test/e2e/!(grants).test.ts"],
-  "test/e2e/{reports,resources,stream,tools}/*.test.ts",
+  ...["test/e2e/{reports,resources,stream,together,tools}/*.test.ts", "test/simulation/feed.test.ts"],
 ];
 /** Files that share a stack run as one, and by themselves when a file is named. */
-const elsewhere = named.every((word) => together.includes(word)) ? sharing : [together];
+const elsewhere = named.every((word) => together.some((name) => name.includes(word))) ? sharing : together;
 
 /** Stories of half a minute and more; started last, each would leave a processor idle. */
 const longest = ["e2e/grants", "simulation/soak", "simulation/mutants", "e2e/ladder", "bench/bench", "bench/load"].map(
@@ -64,7 +64,7 @@ const longest = ["e2e/grants", "simulation/soak", "simulation/mutants", "e2e/lad
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const order = [together, ...longest, "running", "suite", "fast"];
+    const order = [...together, ...longest, "running", "suite", "fast"];
     const rank = ({ moduleId, project }: TestSpecification) => {
       const place = order.findIndex((name) => moduleId.endsWith(name));
       return place === -1 ? order.indexOf(project.name) : place;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
 import { type ApiReply, fundedAccount } from "../support/stack/api-client.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
+import { type Stack, watchedStack } from "../support/stack/stack.ts";
 
 /** A place to end the function's process at: its n-th call to AWS, before it is made or after it has had its effect. */
 interface Fault {
@@ -11,6 +11,7 @@ interface Fault {
   readonly phase: AwsCall["phase"];
 }
 
+const start = watchedStack();
 let stack: Stack;
 let seen: AwsCall[] = [];
 let armed: Fault | undefined;
@@ -25,7 +26,7 @@ function watch(call: AwsCall): void {
 }
 
 beforeAll(async () => {
-  stack = await startStack({ onCall: watch });
+  stack = await start(watch);
 });
 afterAll(async () => stack?.stop());
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fundedAccount, someClient } from "../support/stack/api-client.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
+import { type Stack, watchedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
+const start = watchedStack();
 let stack: Stack;
 beforeAll(async () => {
-  // Fifteen milliseconds on an item make overlapping transactions meet, as they do on AWS.
-  stack = await startStack({ transactionHoldMs: 15 });
+  stack = await start();
 });
 afterAll(async () => stack?.stop());
 

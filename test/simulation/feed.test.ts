@@ -4,7 +4,7 @@ import type { AwsCall } from "../../infra/local/cloud.ts";
 import { type RawItem, scanTable } from "../support/emulator/raw-table.ts";
 import { someClient } from "../support/stack/api-client.ts";
 import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
-import { type Stack, startStack } from "../support/stack/stack.ts";
+import { type Stack, watchedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 import { feedPrices, feedProgram, feedSymbols, modelOf, outcomesOf } from "./feed-program.ts";
 
@@ -37,10 +37,11 @@ class Killer {
 }
 
 const killer = new Killer();
+const start = watchedStack();
 let stack: Stack;
 let client: DynamoDBClient;
 beforeAll(async () => {
-  stack = await startStack({ onCall: killer.watch });
+  stack = await start(killer.watch);
   client = tableClient(stack.cloud);
 });
 afterAll(async () => {

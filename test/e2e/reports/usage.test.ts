@@ -6,7 +6,7 @@ import { pricedRegion, streamDollars } from "../../../shared/domain/usage/usage-
 import type { UsageBody } from "../../../shared/schema/reports/usage.ts";
 import { apiClient, type Credentials, fundedAccount, getToken } from "../../support/stack/api-client.ts";
 import { startReceiver } from "../../support/stack/receiver.ts";
-import { type Stack, startStack } from "../../support/stack/stack.ts";
+import { type Stack, watchedStack } from "../../support/stack/stack.ts";
 import { openStream } from "../../support/stack/stream-client.ts";
 import { register } from "../../support/stack/webhooks.ts";
 import { eventually } from "../../support/wait.ts";
@@ -15,18 +15,17 @@ const collector = "brokerage-sandbox-collect-usage";
 const streamer = "brokerage-sandbox-stream-deliver";
 const person = { email: "ana@example.com", first_name: "Ana", last_name: "Silva" };
 
+const start = watchedStack();
 let stack: Stack;
 const calls: AwsCall[] = [];
 let deadly: ((call: AwsCall) => boolean) | undefined;
 
 beforeAll(async () => {
-  stack = await startStack({
-    onCall(call) {
-      if (call.phase === "after") calls.push(call);
-      if (deadly?.(call) !== true) return;
-      deadly = undefined;
-      call.kill();
-    },
+  stack = await start((call) => {
+    if (call.phase === "after") calls.push(call);
+    if (deadly?.(call) !== true) return;
+    deadly = undefined;
+    call.kill();
   });
 });
 afterAll(async () => stack?.stop());

@@ -10,3 +10,9 @@ export const onSharedStack = [
   ...["tools/drill", "sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix", "tools/smoke"],
   ...["stream/walk", "stream/clients"],
 ] as const;
+
+/**
+ * Files that share one watched stack (`watchedStack`), in the order in which they run, named like those above. First
+ * comes the one whose requests at once each start a process: those of other files would serve them one by one.
+ */
+export const onWatchedStack = ["money", "reports/usage", "crash", "../simulation/feed"] as const;

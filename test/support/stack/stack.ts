@@ -105,14 +105,16 @@ async function enter(
   };
 }
 
+async function endOf({ cloud, dataDir }: Running): Promise<void> {
+  await cloud.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+}
+
 /** Starts the stack on a fresh data folder, on free ports; `stop` fails when it answered what the document forbids. */
 export async function startStack(options: Partial<CloudOptions> = {}, stage: Stage = "sandbox"): Promise<Stack> {
   const running = await run(options);
   try {
-    return await enter(running, stage, async () => {
-      await running.cloud.stop();
-      rmSync(running.dataDir, { recursive: true, force: true });
-    });
+    return await enter(running, stage, () => endOf(running));
   } catch (error) {
     await running.cloud.stop();
     throw error;
@@ -139,4 +141,33 @@ async function runUntilTheWorkerEnds(): Promise<Running> {
     process.kill(process.pid, "SIGTERM");
   });
   return running;
+}
+
+/** Test files of this process that have yet to leave the watched stack, the stack, and what looks on at its calls. */
+let files = 0;
+let watched: Promise<Running> | undefined;
+let onCall: CloudOptions["onCall"];
+
+/**
+ * A stack for test files that run in one process one after the other, on which each looks on at the calls of the
+ * functions to AWS and may end a function, and on which transactions of one item meet. A
+ * file calls this when it is loaded, so that the first one that stops its stack knows of the others; the last one ends
+ * what runs. Returns what starts the stack, with a first tenant of the file's own.
+ */
+export function watchedStack(): (watch?: CloudOptions["onCall"]) => Promise<Stack> {
+  files += 1;
+  return async (watch) => {
+    // Fifteen milliseconds on an item make overlapping transactions meet, as they do on AWS.
+    watched ??= run({ transactionHoldMs: 15, onCall: (call) => onCall?.(call) });
+    const running = await watched;
+    const stack = await enter(running, "sandbox", async () => {
+      onCall = undefined;
+      files -= 1;
+      if (files > 0) return;
+      watched = undefined;
+      await endOf(running);
+    });
+    onCall = watch;
+    return stack;
+  };
 }
