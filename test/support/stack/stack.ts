@@ -143,16 +143,17 @@ async function runUntilTheWorkerEnds(): Promise<Running> {
   return running;
 }
 
-/** Test files of this process that have yet to leave the watched stack, the stack, and what looks on at its calls. */
+/** Test files of this process that have yet to leave the watched stack. */
 let files = 0;
+/** The watched stack, and what looks on at its calls. */
 let watched: Promise<Running> | undefined;
 let onCall: CloudOptions["onCall"];
 
 /**
  * A stack for test files that run in one process one after the other, on which each looks on at the calls of the
- * functions to AWS and may end a function, and on which transactions of one item meet. A
- * file calls this when it is loaded, so that the first one that stops its stack knows of the others; the last one ends
- * what runs. Returns what starts the stack, with a first tenant of the file's own.
+ * functions to AWS and may end a function, and on which transactions of one item meet. A file calls this when it is
+ * loaded, so that the first one that stops its stack knows of the others; the last one ends what runs.
+ * @returns what starts the stack, with a first tenant of the file's own
  */
 export function watchedStack(): (watch?: CloudOptions["onCall"]) => Promise<Stack> {
   files += 1;
