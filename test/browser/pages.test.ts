@@ -47,9 +47,16 @@ afterEach(() => expect(visited?.faults ?? []).toEqual([]));
 afterAll(async () => {
   await visited?.close();
   await shared.stop();
+  await endDeliveries();
   await receiver?.stop();
   await stack?.stop();
 });
+
+/** What a receiver does not take is sent again while other files run: deletes the endpoints of the scene. */
+async function endDeliveries(): Promise<void> {
+  const listed = await stack?.api.call<{ data: { id: string }[] }>("GET", "/webhook_endpoints");
+  for (const { id } of listed?.body.data ?? []) await stack.api.call("DELETE", `/webhook_endpoints/${id}`);
+}
 
 /** The page of the owner, who signs in once, at an address. */
 async function signedIn(address = "/"): Promise<Page> {
