@@ -227,7 +227,7 @@ describe("a run that dies", () => {
     expect(await judge(true, true, 7, 11)).toBe(5);
     const end = ["PutObject manifest.json", "TransactWriteItems"];
     expect(died).toEqual(["PutObject 000001.ndjson.gz", "UpdateItem", "PutObject 000002.ndjson.gz", ...end]);
-  });
+  }, 180_000);
 
   it("after it opened a day seals what the chain held then, and the rest with the next one", async () => {
     const made = await new History().begin();

@@ -1,6 +1,7 @@
-import { afterAll, expect } from "vitest";
+import { afterAll, beforeEach, expect } from "vitest";
 import { brokerage } from "../../support/builders/brokerage.ts";
-import { putMarket } from "../../support/builders/trading-data.ts";
+import { examplePrices } from "../../support/builders/trading.ts";
+import { putMarket, putQuotes } from "../../support/builders/trading-data.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { type RawItem, scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller } from "../../support/emulator/request.ts";
@@ -25,6 +26,9 @@ export const broker = brokerage(api, caller);
 export const floor = tradingFloor(tenant);
 
 await putMarket(api, tenant);
+
+// A price serves for a minute, which a file takes on a busy machine.
+beforeEach(() => putQuotes(api, tenant, examplePrices));
 
 export const eurusd = { symbol: "EURUSD", side: "buy", lots: "1.00" } as const;
 
