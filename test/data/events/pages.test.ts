@@ -1,10 +1,10 @@
-import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import fc from "fast-check";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { replyExamples } from "../../../shared/openapi/examples.ts";
 import { eventsAfter } from "../../../shared/table/event-pages.ts";
 import { eventCounter } from "../../../shared/table/sequences.ts";
+import { putItems } from "../../support/builders/trading-data.ts";
 import { startApi, type TestAnswer } from "../../support/emulator/api.ts";
 import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 
@@ -28,16 +28,14 @@ async function plantEvents(
   bytes = 10,
   published_at = "2020-01-01T00:00:00.000Z",
 ) {
-  const { emulator } = api;
-  const put = (item: Record<string, unknown>) =>
-    emulator.client.send(new PutItemCommand({ TableName: emulator.tableName, Item: marshall(item) }));
+  const { tableName } = api.emulator;
+  const write = (item: Record<string, unknown>) => ({ tableName, item: marshall(item) });
   const counter = first > last ? { n: last } : { last, first_in_lanes: first };
-  await put({ pk: `${caller.tenant_id}|SEQ`, sk: "SEQ", et: "SEQ", ...counter });
-  for (const sequence of sequences) {
+  const planted = sequences.map((sequence) => {
     const data = { object: { filling: "x".repeat(bytes) } };
     const payload = { ...eventExample, id: `evt_${sequence}`, sequence: String(sequence), data };
     const million = `${caller.tenant_id}|EVT|${Math.floor(sequence / 1_000_000)}`;
-    await put({
+    return write({
       pk: sequence < first ? million : `${million}|${sequence % 4}`,
       sk: String(sequence).padStart(16, "0"),
       et: "EVENT",
@@ -48,7 +46,8 @@ async function plantEvents(
       published_at,
       payload: JSON.stringify(payload),
     });
-  }
+  });
+  await putItems(api, [write({ pk: `${caller.tenant_id}|SEQ`, sk: "SEQ", et: "SEQ", ...counter }), ...planted]);
 }
 
 async function page(caller: TestCaller, address: string): Promise<TestAnswer> {
