@@ -1,11 +1,11 @@
+import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, describe, expect, it } from "vitest";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { deliveryId, eventId, events, type PublishedEvent, sequences } from "../../../shared/table/entities.ts";
-import { itemOf } from "../../../shared/table/write.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
+import { putItems, writeOf } from "../../support/builders/trading-data.ts";
 import { startApi } from "../../support/emulator/api.ts";
-import { putRaw } from "../../support/emulator/deliveries.ts";
-import { scanTable } from "../../support/emulator/raw-table.ts";
+import { itemsOf } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { eventually } from "../../support/wait.ts";
@@ -15,7 +15,7 @@ afterAll(api.stop);
 
 const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
 const sweepEvents = () => sweepHandler({}, lambdaContext(60_000));
-const openReplays = async () => (await scanTable(api.emulator)).filter(({ et }) => et === "REPLAY");
+const openReplays = () => itemsOf(api.emulator, { type: "REPLAY" });
 
 const start = Date.parse("2026-11-01T00:00:00.000Z");
 const at = (minutes: number) => new Date(start + minutes * 60_000).toISOString();
@@ -28,28 +28,27 @@ async function history(
   more: Partial<PublishedEvent> = {},
 ): Promise<string[]> {
   const ids: string[] = [];
-  for (let from = first; from <= count; from += 50) {
-    await atOnce(Math.min(50, count - from + 1), async (index) => {
-      const sequence = from + index;
-      const event = {
-        id: eventId(start, newId("evt"), sequence),
-        tenant_id: caller.tenant_id,
-        sequence,
-        type: sequence % 10 === 0 ? "transaction.created" : "client.created",
-        resource_id: "cli_01JD0000000000000000000001",
-        account_id: null,
-        client_id: null,
-        created_at: at(sequence),
-        published_at: at(sequence),
-        payload: "{}",
-        expires_at: 4_000_000_000,
-        ...more,
-      };
-      ids[sequence] = event.id;
-      await putRaw(api, itemOf(events, event));
-    });
+  const counter = { ...sequences.key(caller.tenant_id), et: "SEQ", last: count, first_in_lanes: 1 };
+  const writes = [{ tableName: api.emulator.tableName, item: marshall(counter) }];
+  for (let sequence = first; sequence <= count; sequence += 1) {
+    const event = {
+      id: eventId(start, newId("evt"), sequence),
+      tenant_id: caller.tenant_id,
+      sequence,
+      type: sequence % 10 === 0 ? "transaction.created" : "client.created",
+      resource_id: "cli_01JD0000000000000000000001",
+      account_id: null,
+      client_id: null,
+      created_at: at(sequence),
+      published_at: at(sequence),
+      payload: "{}",
+      expires_at: 4_000_000_000,
+      ...more,
+    };
+    ids[sequence] = event.id;
+    writes.push(writeOf(api, events, event));
   }
-  await putRaw(api, { ...sequences.key(caller.tenant_id), et: "SEQ", last: count, first_in_lanes: 1 });
+  await putItems(api, writes);
   return ids;
 }
 
@@ -70,8 +69,14 @@ const sentIds = () => {
 /** The event of each delivery that was sent. */
 async function sentEvents(): Promise<string[]> {
   const sent = new Set(sentIds());
-  const items = (await scanTable(api.emulator)).filter(({ et, id }) => et === "DELIVERY" && sent.has(String(id)));
+  const items = (await itemsOf(api.emulator, { type: "DELIVERY" })).filter(({ id }) => sent.has(String(id)));
   return items.map(({ event_id }) => String(event_id)).toSorted();
+}
+
+/** The deliveries that were made for an endpoint. */
+async function deliveriesTo(endpointId: string) {
+  const items = await itemsOf(api.emulator, { type: "DELIVERY" });
+  return items.filter(({ endpoint_id }) => endpoint_id === endpointId);
 }
 
 describe("a replay is refused", () => {
@@ -130,11 +135,9 @@ describe("a replay", () => {
     expect(await sentEvents()).toEqual(wanted);
     await replay(caller, id, { after_sequence: "10" });
     expect(await sentEvents()).toEqual(wanted);
-    const made = (await scanTable(api.emulator)).filter(
-      ({ et, endpoint_id }) => et === "DELIVERY" && endpoint_id === id,
-    );
+    const made = await deliveriesTo(id);
     expect(made).toHaveLength(6);
-    expect((await scanTable(api.emulator)).filter(({ et }) => et === "REPLAY")).toEqual([]);
+    expect(await openReplays()).toEqual([]);
   });
 
   it("finds the events of a time among thousands and says where to go on, until the end", async () => {
@@ -175,9 +178,7 @@ describe("a replay", () => {
     expect([status, body.queued]).toEqual([202, 250]);
     expect(sentIds()).toEqual([]);
     await Promise.all([sweepEvents(), sweepEvents()]);
-    const made = (await scanTable(api.emulator)).filter(
-      ({ et, endpoint_id }) => et === "DELIVERY" && endpoint_id === id,
-    );
+    const made = await deliveriesTo(id);
     expect(made.map(({ event_id }) => event_id).toSorted()).toEqual(ids.filter(Boolean).toSorted());
     expect(new Set(sentIds()).size).toBe(250);
     expect(await openReplays()).toEqual([]);
@@ -190,9 +191,7 @@ describe("a replay", () => {
     const headers = { "Idempotency-Key": "replay" };
     const answers = await atOnce(4, () => replay(caller, id, { after_sequence: "0" }, { headers }));
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-    const made = (await scanTable(api.emulator)).filter(
-      ({ et, endpoint_id }) => et === "DELIVERY" && endpoint_id === id,
-    );
+    const made = await deliveriesTo(id);
     expect(made).toHaveLength(7);
     api.queues.takeMessages();
   });
@@ -203,9 +202,7 @@ describe("a replay", () => {
     const due = { endpoints: [{ id, epoch: 0 }], wake_at: new Date(Date.now() + 60_000).toISOString() };
     const [, event = ""] = await history(caller, 1, 1, due);
     await replay(caller, id, { after_sequence: "0" });
-    const made = (await scanTable(api.emulator)).filter(
-      ({ et, endpoint_id }) => et === "DELIVERY" && endpoint_id === id,
-    );
+    const made = await deliveriesTo(id);
     expect(made.map(({ redelivery_of }) => redelivery_of)).toEqual([deliveryId(event, id, 0)]);
     api.queues.takeMessages();
   });
