@@ -8,7 +8,7 @@ import { brokerage } from "../../support/builders/brokerage.ts";
 import { someOrder, someSymbol } from "../../support/builders/trading.ts";
 import { putItem, putMarket } from "../../support/builders/trading-data.ts";
 import { startApi } from "../../support/emulator/api.ts";
-import { type RawItem, scanTable } from "../../support/emulator/raw-table.ts";
+import { itemsOf, itemsOfAccount, type RawItem } from "../../support/emulator/raw-table.ts";
 import { newCaller } from "../../support/emulator/request.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { findings } from "../../support/oracles/oracle.ts";
@@ -51,14 +51,13 @@ async function floorOf(count: number, amount = "1650.00") {
   return { caller, tenant, broker, floor, ids, first: ids[0] ?? "" };
 }
 
-async function itemsOf(accountId: string, type: string): Promise<RawItem[]> {
-  const items = await scanTable(api.emulator);
-  return items.filter((item) => item["et"] === type && item["account_id"] === accountId);
+async function itemsAbout(accountId: string, type: string): Promise<RawItem[]> {
+  return (await itemsOfAccount(api.emulator, accountId)).filter((item) => item["et"] === type);
 }
 
 /** The kinds of the events of trading and margin of an account, in the order of their commits. */
 async function announced(accountId: string): Promise<string[]> {
-  const outboxes = (await scanTable(api.emulator)).filter(({ et }) => et === "OUTBOX");
+  const outboxes = await itemsOf(api.emulator, { type: "OUTBOX" });
   const bodies = outboxes
     .toSorted((a, b) => (String(a["sk"]) < String(b["sk"]) ? -1 : 1))
     .flatMap(({ events }) => (events as string[]).map((event) => JSON.parse(event)));
@@ -96,7 +95,7 @@ describe("a price", () => {
 
   it("finds accounts whose triggers were put when there were two shards, and leaves none there", async () => {
     const { tenant, ids } = await floorOf(8);
-    const entryOf = async (id: string) => (await itemsOf(id, "EXPOSURE"))[0] as unknown as Exposure & { pk: string };
+    const entryOf = async (id: string) => (await itemsAbout(id, "EXPOSURE"))[0] as unknown as Exposure & { pk: string };
     const shardIn = ({ pk }: { pk: string }) => Number(pk.split("|").at(-1));
     for (const id of ids) {
       const { pk, symbol, direction, trigger } = await entryOf(id);
@@ -126,7 +125,7 @@ describe("a price", () => {
     // Its own price converts the profit, so both directions have a trigger.
     await floor.open(id, { symbol: "USDJPY", side: "buy", lots: "1.00" });
     const placesOf = (entries: readonly RawItem[]) => entries.map(({ pk, sk }) => `${pk} ${sk}`).toSorted();
-    const placed = await itemsOf(id, "EXPOSURE");
+    const placed = await itemsAbout(id, "EXPOSURE");
     expect(placed.map(({ direction }) => direction).toSorted()).toEqual(["dn", "up"]);
     const up = String(placed.find(({ direction }) => direction === "up")?.["trigger"]);
     for (const { pk, sk } of placed) await deleteItem({ pk: String(pk), sk: String(sk) });
@@ -135,7 +134,7 @@ describe("a price", () => {
     await putItem(api, exposures, { ...before, direction: "up", trigger: up });
     await changeItem(risks.key(tenant, id), { set: { triggers: [{ symbol: "USDJPY", down: "1", up }] } });
     await floor.evaluate(id);
-    expect(placesOf(await itemsOf(id, "EXPOSURE"))).toEqual(placesOf(placed));
+    expect(placesOf(await itemsAbout(id, "EXPOSURE"))).toEqual(placesOf(placed));
   });
 
   it("of another brokerage, or of another symbol, enqueues no account", async () => {
@@ -254,7 +253,8 @@ describe("an account whose message was lost", () => {
     await market.ageBreach(tenant, "EURUSD");
     expect(await market.sweep()).toMatchObject({ past_trigger: 1, failed: 0 });
     expect(await market.sweep()).toMatchObject({ past_trigger: 0 });
-    const noted = async () => (await scanTable(api.emulator)).find((item) => item["pk"] === `${tenant}|BREACH|EURUSD`);
+    const noted = async () =>
+      (await itemsOf(api.emulator, { tenant })).find(({ pk }) => pk === `${tenant}|BREACH|EURUSD`);
     const waits = async () => Date.parse(String((await noted())?.["wake_at"])) - Date.now();
     expect(await waits()).toBeGreaterThan(90_000);
     expect(await waits()).toBeLessThanOrEqual(120_000);
@@ -312,8 +312,8 @@ describe("a liquidation of 30 positions, through the functions", () => {
       };
       await market.evaluateSent().catch(() => undefined);
       api.watched.interfere = () => undefined;
-      left.push((await itemsOf(account.id, "POSITION")).length);
-      const [risk] = await itemsOf(account.id, "RISK");
+      left.push((await itemsAbout(account.id, "POSITION")).length);
+      const [risk] = await itemsAbout(account.id, "RISK");
       if (risk?.["due_pk"] !== undefined) await market.ageRisk(tenant, account.id);
       // One that died before its first commit left nothing but the note of its symbol.
       else if (left.at(-1) === 30) await market.ageBreach(tenant, "EURNOK");
@@ -384,7 +384,8 @@ describe("pending orders", () => {
     expect(shown).toEqual(["cancelled", "cancelled", "pending", "pending"]);
     // An index may lag: the account is looked at again until it has been disabled for a while.
     expect(await market.sweep()).toMatchObject({ cancelled: 0, failed: 0 });
-    const stored = async () => (await scanTable(api.emulator)).find(({ et, id }) => et === "ACCOUNT" && id === first);
+    const stored = async () =>
+      (await itemsOf(api.emulator, { type: "ACCOUNT", tenant })).find(({ id }) => id === first);
     expect(await stored()).toHaveProperty("due_pk");
     process.env["TIME_SCALE"] = "1000000";
     await market.sweep();
