@@ -5,7 +5,7 @@ import { brokerage } from "../../support/builders/brokerage.ts";
 import { keyedOperator } from "../../support/builders/persons.ts";
 import { startJudgedApi } from "../../support/emulator/judged-api.ts";
 import { whole } from "../../support/emulator/raw-items.ts";
-import { readStream, scanTable } from "../../support/emulator/raw-table.ts";
+import { itemsOf, readStream } from "../../support/emulator/raw-table.ts";
 import { asOperator, newCaller, type TestCaller, withScopes } from "../../support/emulator/request.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { auditsIn } from "../../support/oracles/audit-oracle.ts";
@@ -25,7 +25,7 @@ async function entriesOf({ tenant_id }: TestCaller) {
       eventName === "INSERT" && image?.["et"]?.S === "OUTBOX" && image["tenant_id"]?.S === tenant_id,
   );
   await work.publish(waiting);
-  const audits = auditsIn(await scanTable(api.emulator)).filter(({ tenant }) => tenant === tenant_id);
+  const audits = auditsIn(await itemsOf(api.emulator, { type: "AUDIT", tenant: tenant_id }));
   return audits.map(({ members }) => members as { request_id: string; count: number; outcome: string; code: string });
 }
 
@@ -202,9 +202,7 @@ describe("refusals of one actor and action in one minute", () => {
     await recordAll(refusals);
     await sweepNow();
     expect((await entriesOf(caller)).filter(({ count }) => count === 1)).toHaveLength(most);
-    const item = (await scanTable(api.emulator)).find(
-      ({ et, tenant_id }) => et === "REFUSALS" && tenant_id === caller.tenant_id,
-    );
+    const [item] = await itemsOf(api.emulator, { type: "REFUSALS", tenant: caller.tenant_id });
     expect([item && whole(item, "single"), item && whole(item, "counted")]).toEqual([BigInt(most), 1n]);
     await sweepAtOnce();
     expect(await entriesOf(caller)).toHaveLength(most);
