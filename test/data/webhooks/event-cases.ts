@@ -7,18 +7,22 @@ import { someEndpoint } from "../../support/builders/decisions.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { putRaw } from "../../support/emulator/deliveries.ts";
 import { lambdaContext, type TestCaller } from "../../support/emulator/request.ts";
-import { findings } from "../../support/oracles/oracle.ts";
+import { findings, findingsByStream } from "../../support/oracles/oracle.ts";
 
 export const api = await startApi("stream", "watched");
 
-afterAll(api.stop);
+afterAll(async () => {
+  const found = await findings(api.emulator);
+  await api.stop();
+  expect(found).toEqual([]);
+});
 
 afterEach(async () => {
   api.watched.interfere = () => undefined;
   api.queues.interfere = () => undefined;
   delete process.env["TIME_SCALE"];
   api.queues.takeMessages();
-  expect(await findings(api.emulator)).toEqual([]);
+  expect(await findingsByStream(api.emulator)).toEqual([]);
 });
 
 const { publishing } = await import("../../support/emulator/publishing.ts");

@@ -1,5 +1,5 @@
 import type { Emulator } from "../emulator/emulator.ts";
-import { type RawItem, readChanges, scanTable } from "../emulator/raw-table.ts";
+import { type RawChange, type RawItem, readChanges, scanTable } from "../emulator/raw-table.ts";
 import { judgeAudit } from "./audit-oracle.ts";
 import { judgeAccounts } from "./oracle-accounts.ts";
 import { judgeChanges } from "./oracle-changes.ts";
@@ -17,6 +17,30 @@ import { judgeTrading } from "./trading-oracle.ts";
  */
 export async function findings(emulator: Emulator): Promise<string[]> {
   const [items, changes] = [await scanTable(emulator), await readChanges(emulator)];
+  return judgeAll(items, changes);
+}
+
+/**
+ * The findings of the items as the stream left them: a file that judges after each of its tests reads only what is new
+ * by it, and scans the table once, at its end.
+ */
+export async function findingsByStream(emulator: Emulator): Promise<string[]> {
+  const changes = await readChanges(emulator);
+  return judgeAll(itemsAfter(changes), changes);
+}
+
+/** The items that changes leave, from the first change of a table on. */
+function itemsAfter(changes: readonly RawChange[]): RawItem[] {
+  const items = new Map<string, RawItem>();
+  const keyOf = (item: RawItem | undefined) => `${String(item?.["pk"])} ${String(item?.["sk"])}`;
+  for (const { before, after } of changes) {
+    if (after === undefined) items.delete(keyOf(before));
+    else items.set(keyOf(after), after);
+  }
+  return [...items.values()];
+}
+
+function judgeAll(items: readonly RawItem[], changes: readonly RawChange[]): string[] {
   return [...judgeItems(items), ...judgeChanges(changes), ...judgeEvents(items, changes), ...judgeAudit(items)];
 }
 
