@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { bundle } from "../../../infra/bundle.ts";
 import { memoryOf } from "../../../infra/function-memory.ts";
 import { opening } from "../../support/builders/bridge.ts";
-import { scanTable } from "../../support/emulator/raw-table.ts";
+import { itemsOf } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, proxyEvent } from "../../support/emulator/request.ts";
 import { closedDoor, unitsOf } from "../../support/emulator/watched-endpoint.ts";
 import { api, broker, caller, newSource, trader } from "./feed-cases.ts";
@@ -69,8 +69,8 @@ async function balances(): Promise<string[]> {
 /** Trades of the accounts that the table holds. */
 async function tradeCount(): Promise<number> {
   const own = new Set(accounts.map(({ id }) => id));
-  return (await scanTable(api.emulator)).filter(({ et, account_id }) => et === "TRADE" && own.has(String(account_id)))
-    .length;
+  const trades = await itemsOf(api.emulator, { type: "TRADE" });
+  return trades.filter(({ account_id }) => own.has(String(account_id))).length;
 }
 
 /** Counts what this thread answers from here on: how many results each of its answers has. */
