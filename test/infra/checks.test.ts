@@ -4,7 +4,7 @@ import { checkTemplates } from "../../infra/checks/index.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Stage } from "../../shared/routes/route.ts";
 import { keptStage, type SynthesizedStage } from "./assembly.ts";
-import { type Found, find, withText } from "./checks/planted.ts";
+import { type Found, find, plantable, withText } from "./checks/planted.ts";
 
 let stage: SynthesizedStage;
 
@@ -331,13 +331,13 @@ const defects: readonly (readonly [string, string, (templates: NamedTemplate[]) 
 ];
 
 test.each(defects)("%s is found as %s at its resource", (_, rule, plant) => {
-  const templates = structuredClone(stage.templates) as NamedTemplate[];
+  const templates = plantable(stage.templates);
   const logicalId = plant(templates);
   expect(check(templates)).toContainEqual(expect.objectContaining({ rule, logicalId }));
 });
 
 test("a path that answers no 405 is found", () => {
-  const templates = structuredClone(stage.templates) as NamedTemplate[];
+  const templates = plantable(stage.templates);
   const mock = find(templates, "AWS::ApiGateway::Method", withText("'GET, POST'"));
   delete (mock.template.Resources as Record<string, unknown>)[mock.logicalId];
   expect(check(templates).map(({ rule }) => rule)).toContain("no-405");

@@ -3,7 +3,7 @@ import type { NamedTemplate } from "../../../infra/checks/assembly.ts";
 import { checkTemplates } from "../../../infra/checks/index.ts";
 import { routes } from "../../../shared/routes/index.ts";
 import { keptStage, type SynthesizedStage } from "../assembly.ts";
-import { type Found, find, withText } from "./planted.ts";
+import { type Found, find, plantable, withText } from "./planted.ts";
 
 let stage: SynthesizedStage;
 
@@ -52,7 +52,7 @@ function addDomain(templates: Templates, configuration: object, name = "stream.e
 const good = { EndpointType: "REGIONAL", SecurityPolicy: "TLS_1_2" };
 
 test("a name of its own for the stream, regional and with TLS 1.2, has no finding", () => {
-  const templates = structuredClone(stage.templates);
+  const templates = plantable(stage.templates);
   addDomain(templates, good);
   expect(check(templates)).toEqual([]);
 });
@@ -302,7 +302,7 @@ const defects: readonly (readonly [string, string, (templates: Templates) => Fou
 ];
 
 test.each(defects)("%s is found as %s at its resource", (_, rule, plant) => {
-  const templates = structuredClone(stage.templates);
+  const templates = plantable(stage.templates);
   const found = plant(templates);
   const logicalId = typeof found === "string" ? found : found.logicalId;
   expect(check(templates)).toContainEqual(expect.objectContaining({ rule, logicalId }));
