@@ -5,7 +5,7 @@ import { brokerage } from "../../support/builders/brokerage.ts";
 import { examplePrices, someSymbol } from "../../support/builders/trading.ts";
 import { putItem, putMarket, putQuote, putQuotes } from "../../support/builders/trading-data.ts";
 import { startApi } from "../../support/emulator/api.ts";
-import { itemsOfAccount, type RawItem, scanTable } from "../../support/emulator/raw-table.ts";
+import { itemsOf, itemsOfAccount, type RawItem } from "../../support/emulator/raw-table.ts";
 import { newCaller } from "../../support/emulator/request.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
 import { findings } from "../../support/oracles/oracle.ts";
@@ -61,7 +61,7 @@ async function closeReasons(accountId: string): Promise<unknown[]> {
 
 /** The events about an account that wait to be published. */
 async function outboxEvents(accountId: string): Promise<{ type: string; data: unknown }[]> {
-  const outboxes = (await scanTable(api.emulator)).filter(({ et }) => et === "OUTBOX");
+  const outboxes = await itemsOf(api.emulator, { type: "OUTBOX" });
   const events = outboxes.flatMap((item) => (item["events"] as string[]).map((event) => JSON.parse(event)));
   return events.flatMap(({ account_id, body }) => (account_id === accountId ? [body] : []));
 }
@@ -154,7 +154,7 @@ describe("the hand-over", () => {
     expect(failed.length).toBe(1);
     expect(await work.publishSent()).toBe(0);
     expect(market.sentFor()).toEqual([]);
-    const outboxes = (await scanTable(api.emulator)).filter(({ et }) => et === "OUTBOX");
+    const outboxes = await itemsOf(api.emulator, { type: "OUTBOX" });
     const left = outboxes.filter(({ pk }) => String(pk).endsWith(account_id));
     expect(left).toEqual([]);
     api.queues.interfere = () => undefined;

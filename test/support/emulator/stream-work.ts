@@ -10,9 +10,10 @@ import { readStream } from "./raw-table.ts";
 const { handler: route } = await import("../../../functions/events/route.ts");
 const { handler: watch } = await import("../../../functions/margin/watch.ts");
 
+type Template = ReturnType<typeof readAssembly>;
+
 /** The filters of the synthesized template by which a function reads its stream. */
-function filtersOf(functionName: string): readonly Pattern[] {
-  const { resources } = readAssembly(inject("assemblyDir"));
+function filtersOf({ resources }: Template, functionName: string): readonly Pattern[] {
   const mappings = resources.filter(
     ({ type, properties }) =>
       type === "AWS::Lambda::EventSourceMapping" && String(properties["FunctionName"]).endsWith(functionName),
@@ -32,10 +33,10 @@ class Reader {
   private readonly filters: readonly Pattern[];
   private last: string | undefined;
 
-  constructor(stream: Reader["stream"], functionName: string, handler: typeof route) {
+  constructor(stream: Reader["stream"], filters: readonly Pattern[], handler: typeof route) {
     this.stream = stream;
     this.handler = handler;
-    this.filters = filtersOf(functionName);
+    this.filters = filters;
   }
 
   /** What is new in its stream and passes its filters. */
@@ -56,8 +57,10 @@ class Reader {
 export async function streamWork({ emulator, queues }: TestApi) {
   const { client, endpoint, streamArn, volatileTableName } = emulator;
   const { Table: volatile } = await client.send(new DescribeTableCommand({ TableName: volatileTableName }));
-  const router = new Reader({ endpoint, streamArn }, "-route", route);
-  const watcher = new Reader({ endpoint, streamArn: volatile?.LatestStreamArn ?? "" }, "-watch", watch);
+  const template = readAssembly(inject("assemblyDir"));
+  const router = new Reader({ endpoint, streamArn }, filtersOf(template, "-route"), route);
+  const volatileStream = { endpoint, streamArn: volatile?.LatestStreamArn ?? "" };
+  const watcher = new Reader(volatileStream, filtersOf(template, "-watch"), watch);
   const { publishSent } = publishing({ queues });
   /**
    * Hands over what is new in a stream, and what fails once more, as a stream does: a call can take too long on a busy
