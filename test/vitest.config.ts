@@ -54,9 +54,10 @@ const running = [
 const elsewhere = named.every((word) => together.some((name) => name.includes(word))) ? sharing : together;
 
 /** Stories of half a minute and more; started last, each would leave a processor idle. */
-const longest = ["e2e/grants", "simulation/soak", "simulation/mutants", "e2e/ladder", "bench/bench", "bench/load"].map(
-  (name) => `test/${name}.test.ts`,
-);
+const longest = [
+  ...["e2e/shared-stack", "e2e/grants", "simulation/soak", "e2e/together/watched-stack", "simulation/mutants"],
+  ...["e2e/ladder", "bench/bench", "bench/load"],
+].map((name) => `test/${name}.test.ts`);
 
 /**
  * Begins with the longest files. Without a cache of earlier runs the size of a file says little. Files of a project
@@ -64,7 +65,7 @@ const longest = ["e2e/grants", "simulation/soak", "simulation/mutants", "e2e/lad
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const order = [...together, ...longest, "running", "suite", "fast"];
+    const order = [...longest, "running", "suite", "fast"];
     const rank = ({ moduleId, project }: TestSpecification) => {
       const place = order.findIndex((name) => moduleId.endsWith(name));
       return place === -1 ? order.indexOf(project.name) : place;

@@ -27,12 +27,10 @@ const typed = (wanted: string) => (message: Received) => message.type === wanted
  * those that the sweeps find gone.
  */
 export async function tellOfStream(stack: Stack): Promise<void> {
-  const { api, baseUrl, cloud } = stack;
+  const { baseUrl, cloud } = stack;
   const url = cloud.streamUrl ?? "";
-  const { account_id } = await fundedAccount(api, "100.00");
-  await quoteSymbol(stack);
   // Time passes so fast that a connection lasts for twelve seconds, and its functions may need as long to start.
-  await patiently(() => subscribeToAll(stack, account_id));
+  await patiently(() => subscribeToAll(stack));
 
   const other = await stack.newApplication();
   const token = await getToken(baseUrl, other.credentials);
@@ -101,9 +99,15 @@ async function patiently(work: () => Promise<void>, tries = 5): Promise<void> {
   }
 }
 
-/** A connection with a ticket that receives every channel; afterwards nothing of it follows prices. */
-async function subscribeToAll(stack: Stack, account_id: string): Promise<void> {
-  const { body: ticket } = await stack.api.call<{ ticket: string }>("POST", "/stream_tickets");
+/**
+ * A connection with a ticket that receives every channel; afterwards nothing of it follows prices. It is one of a
+ * brokerage of its own: a connection that an earlier try left behind would follow prices for longer.
+ */
+async function subscribeToAll(stack: Stack): Promise<void> {
+  const { api, tenant_id } = await stack.newApplication();
+  const { account_id } = await fundedAccount(api, "100.00");
+  await quoteSymbol({ ...stack, tenant_id });
+  const { body: ticket } = await api.call<{ ticket: string }>("POST", "/stream_tickets");
   const client = await openStream(`${stack.cloud.streamUrl}?ticket=${ticket.ticket}`);
   // The gateway's limit of quiet time is a second here.
   const pings = setInterval(() => client.send({ type: "ping" }), 700);
