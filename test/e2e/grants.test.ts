@@ -39,7 +39,7 @@ const ofRecovery = [
 describe("the grants of recovery", () => {
   it("are each needed, after a crash, by the sweeps, and where triggers were placed before", async () => {
     const saboteur = new Saboteur();
-    const stack = await startStack({ timeScale: 600, onCall: saboteur.watch });
+    const stack = await startStack({ timeScale: 300, onCall: saboteur.watch });
     const receiver = await startReceiver();
     try {
       await tellStory({ stack, receiver, saboteur });

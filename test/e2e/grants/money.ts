@@ -35,7 +35,7 @@ export async function tellOfInternalMoney({ stack, saboteur }: StoryOptions): Pr
   const opened = await floor.open(account_id, { symbol: "EURUSD", side: "buy", lots: "0.01" });
   expect(opened.kind).toBe("done");
   // Credit that ends while a position is open: the sweep decides what that means for its margin.
-  const expires_at = new Date(Date.now() + 2000).toISOString();
+  const expires_at = new Date(Date.now() + 4000).toISOString();
   const credit = { account_id, direction: "in", amount: "1.00", reason: { code: "story" }, expires_at };
   const granted = `/transactions/${await post("/transactions/credit", credit)}`;
   expect((await api.call("PATCH", granted, { body: { status: "completed" } })).status).toBe(200);

@@ -29,7 +29,7 @@ const typed = (wanted: string) => (message: Received) => message.type === wanted
 export async function tellOfStream(stack: Stack): Promise<void> {
   const { baseUrl, cloud } = stack;
   const url = cloud.streamUrl ?? "";
-  // Time passes so fast that a connection lasts for twelve seconds, and its functions may need as long to start.
+  // Time passes so fast that a connection lasts for 24 seconds, and its functions may need as long to start.
   await patiently(() => subscribeToAll(stack));
 
   const other = await stack.newApplication();
@@ -109,8 +109,8 @@ async function subscribeToAll(stack: Stack): Promise<void> {
   await quoteSymbol({ ...stack, tenant_id });
   const { body: ticket } = await api.call<{ ticket: string }>("POST", "/stream_tickets");
   const client = await openStream(`${stack.cloud.streamUrl}?ticket=${ticket.ticket}`);
-  // The gateway's limit of quiet time is a second here.
-  const pings = setInterval(() => client.send({ type: "ping" }), 700);
+  // The gateway's limit of quiet time is two seconds here.
+  const pings = setInterval(() => client.send({ type: "ping" }), 1400);
   try {
     await client.next(typed("hello"));
     const channels = [
