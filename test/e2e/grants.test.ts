@@ -8,7 +8,7 @@ import { fundedAccount, someClient } from "../support/stack/api-client.ts";
 import { type Receiver, startReceiver } from "../support/stack/receiver.ts";
 import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
-import { needed, put, quoteSymbol, Saboteur } from "./grants/stack.ts";
+import { needed, patiently, put, quoteSymbol, Saboteur } from "./grants/stack.ts";
 import { tellStory } from "./grants/story.ts";
 
 /** Three events of one commit, with more deliveries than the publisher sends itself; those to one endpoint rest. */
@@ -39,7 +39,7 @@ const ofRecovery = [
 describe("the grants of recovery", () => {
   it("are each needed, after a crash, by the sweeps, and where triggers were placed before", async () => {
     const saboteur = new Saboteur();
-    const stack = await startStack({ timeScale: 300, onCall: saboteur.watch });
+    const stack = await startStack({ timeScale: 300, schedulesAtStart: true, onCall: saboteur.watch });
     const receiver = await startReceiver();
     try {
       await tellStory({ stack, receiver, saboteur });
@@ -63,13 +63,16 @@ describe("the grants of recovery", () => {
       await own.api.call("POST", "/clients", { body: someClient() });
       await needed(stack, "sweep-events Put");
       saboteur.targets.clear();
-      await manyDeliveries(stack, receiver);
-      await needed(stack, "fan-out");
+      // The sweep may find them first while the process of the fan-out starts: then there are others.
+      await patiently(async () => {
+        await manyDeliveries(stack, receiver);
+        await needed(stack, "fan-out");
+      });
       await stack.cloud.rotateSecrets();
       await needed(stack, ...ofRecovery);
     } finally {
       await receiver.stop();
       await stack.stop();
     }
-  }, 300_000);
+  }, 600_000);
 });

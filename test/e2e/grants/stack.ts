@@ -44,6 +44,16 @@ export async function needed(stack: Stack, ...beginnings: readonly string[]): Pr
   await expect.poll(() => missing(stack, ...beginnings), { timeout: 60_000, interval: 200 }).toEqual([]);
 }
 
+/** Does work again that what else runs may spoil: a part that is late on a busy machine, or another that is faster. */
+export async function patiently(work: () => Promise<void>, tries = 5): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (tries === 1) throw error;
+    await patiently(work, tries - 1);
+  }
+}
+
 /** Writes items past every role, in the place of values that are not given here. */
 export async function put(
   stack: Stack,

@@ -10,7 +10,7 @@ import { tableClient, tableNameOf } from "../../support/stack/cloud-tables.ts";
 import type { Stack } from "../../support/stack/stack.ts";
 import { handshakeStatus, openStream, type StreamSocket } from "../../support/stack/stream-client.ts";
 import { eventually } from "../../support/wait.ts";
-import { missing, needed, put, quoteSymbol } from "./stack.ts";
+import { missing, needed, patiently, put, quoteSymbol } from "./stack.ts";
 
 /** Of a message, or of a member of a batch. */
 interface Received {
@@ -88,15 +88,6 @@ async function standing(stack: Stack, tenant_id: string, created_at_ms: number):
     itemOf(streamSets, { tenant_id, set, members, revision, expires_at }),
     itemOf(streamFlags, { tenant_id, created_at_ms, revision, sets }),
   );
-}
-
-async function patiently(work: () => Promise<void>, tries = 5): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (tries === 1) throw error;
-    await patiently(work, tries - 1);
-  }
 }
 
 /**
