@@ -2,7 +2,7 @@ import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBRecord } from "aws-lambda";
 import { inject, vi } from "vitest";
 import { eventPattern, type Pattern } from "../../../infra/local/streams/event-pattern.ts";
-import { readAssembly } from "../../../infra/local/template/assembly.ts";
+import { type Assembly, readAssembly } from "../../../infra/local/template/assembly.ts";
 import type { TestApi } from "./api.ts";
 import { publishing } from "./publishing.ts";
 import { readStream } from "./raw-table.ts";
@@ -10,10 +10,8 @@ import { readStream } from "./raw-table.ts";
 const { handler: route } = await import("../../../functions/events/route.ts");
 const { handler: watch } = await import("../../../functions/margin/watch.ts");
 
-type Template = ReturnType<typeof readAssembly>;
-
 /** The filters of the synthesized template by which a function reads its stream. */
-function filtersOf({ resources }: Template, functionName: string): readonly Pattern[] {
+function filtersOf({ resources }: Assembly, functionName: string): readonly Pattern[] {
   const mappings = resources.filter(
     ({ type, properties }) =>
       type === "AWS::Lambda::EventSourceMapping" && String(properties["FunctionName"]).endsWith(functionName),
@@ -57,10 +55,10 @@ class Reader {
 export async function streamWork({ emulator, queues }: TestApi) {
   const { client, endpoint, streamArn, volatileTableName } = emulator;
   const { Table: volatile } = await client.send(new DescribeTableCommand({ TableName: volatileTableName }));
-  const template = readAssembly(inject("assemblyDir"));
-  const router = new Reader({ endpoint, streamArn }, filtersOf(template, "-route"), route);
+  const assembly = readAssembly(inject("assemblyDir"));
+  const router = new Reader({ endpoint, streamArn }, filtersOf(assembly, "-route"), route);
   const volatileStream = { endpoint, streamArn: volatile?.LatestStreamArn ?? "" };
-  const watcher = new Reader(volatileStream, filtersOf(template, "-watch"), watch);
+  const watcher = new Reader(volatileStream, filtersOf(assembly, "-watch"), watch);
   const { publishSent } = publishing({ queues });
   /**
    * Hands over what is new in a stream, and what fails once more, as a stream does: a call can take too long on a busy
