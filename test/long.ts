@@ -17,6 +17,9 @@ const strained = ["lists", "margin", "money", "oauth", "oauth-clients", "refusal
   (name) => `test/e2e/${name}.test.ts`,
 );
 
+/** Journeys with bounds of time, which stretch where other tests run at the same time. */
+const bounded = ["e2e/stop-out", "e2e/webhooks", "browser/live"].map((name) => `test/${name}.test.ts`);
+
 const random = { SIMULATION_SEED: "random" };
 const longForms: Readonly<Record<string, LongForm>> = {
   debt: { env: { DEBT_RUNS: "20000" }, file: "test/domain/debt-programs.test.ts" },
@@ -33,6 +36,7 @@ const longForms: Readonly<Record<string, LongForm>> = {
   lists: { env: { WALK_TRANSACTIONS: "1000" }, file: "test/e2e/lists.test.ts" },
   races: { env: { RACE_RUNS: "60", RACE_SEED: "random" }, file: "test/simulation/trading-races.test.ts" },
   "margin-walk": { env: { WALK_RUNS: "40", WALK_SEED: "random" }, file: "test/simulation/margin-walk.test.ts" },
+  resumption: { env: { STREAM_RUNS: "1000" }, file: "test/data/stream/exactly.test.ts" },
   replay: { env: { REPLAYED_EVENTS: "5000" }, file: "test/data/stream/deliver.test.ts" },
   exposed: { env: { EXPOSED_ACCOUNTS: "10000" }, file: "test/data/trading/margin-reads.test.ts" },
   transfers: { env: { TRANSFER_TURNS: "500" }, file: "test/data/trading/internal-money.test.ts" },
@@ -51,6 +55,7 @@ const longForms: Readonly<Record<string, LongForm>> = {
     file: "test/simulation/interleavings.test.ts",
   },
   strain: { env: { INDEX_LAG_MS: "2000", THROTTLED_PERCENT: "5", EVENTUALLY_MS: "90000" }, file: strained },
+  bounds: { env: { BUDGET_FACTOR: "1" }, file: bounded },
   smoke: { env: { SMOKE_SLOW: "1" }, file: "test/e2e/tools/smoke.test.ts" },
   scale: { script: "scale" },
   soak: { script: "soak" },
@@ -59,8 +64,8 @@ const longForms: Readonly<Record<string, LongForm>> = {
 
 const names = Object.keys(longForms);
 const help = `Runs the long forms of the tests: more runs of the models with new seeds, long walks,
-journeys on a database that lags and throttles, the model of the event pipeline, the soak, and a bridge over FIX that
-is killed at random.
+journeys on a database that lags and throttles, bounds of time of a service that runs alone, the model of the event
+pipeline, the soak, and a bridge over FIX that is killed at random.
 
 npm run check:long -- [options]
   --only <list>   names with commas between them, of ${names.join(", ")}

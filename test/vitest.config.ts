@@ -98,7 +98,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     provide: { notesDir },
     // Everything shares two processors here: a request that is slow for that alone must not be answered 503.
-    env: { BUDGET_FACTOR: "3" },
+    env: { BUDGET_FACTOR: process.env["BUDGET_FACTOR"] ?? "3" },
     projects: [
       // They keep nothing between files, so that files of one worker share what they import.
       { extends: true, test: { name: "fast", isolate: false, include: fast, sequence: { groupOrder: 0 } } },

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { leave, open, settled, sharedBrowser, signInAs, type Visit, visit } from "../support/browser/browser.ts";
 import { newOperator, type OperatorUser } from "../support/stack/operator-user.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
+import { stretched } from "../support/wait.ts";
 
 let stack: Stack;
 let browser: Browser;
@@ -48,8 +49,7 @@ async function signedIn(before: (page: Page) => Promise<unknown>): Promise<Page>
   return visited.page;
 }
 
-/** A second, which stretches where the tests share the processors with other work, as every budget does. */
-const mostMs = 1_000 * Number(process.env["BUDGET_FACTOR"] ?? 1);
+const mostMs = stretched(1_000);
 
 /** Each another amount, so that a page shows it once. */
 let amounts = 100;

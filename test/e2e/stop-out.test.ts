@@ -8,7 +8,7 @@ import { type CauseGround, stopOutCauses } from "../support/oracles/stop-out-cau
 import { floorOf } from "../support/stack/cloud-floor.ts";
 import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
-import { eventually } from "../support/wait.ts";
+import { eventually, stretched } from "../support/wait.ts";
 
 let stack: Stack;
 let client: DynamoDBClient;
@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 /** The longest time from the request that puts an account below its level to the first close. */
-const boundMs = 3000;
+const boundMs = stretched(3_000);
 
 async function put<T extends object>(table: "main" | "volatile", entity: Entity<T>, item: T): Promise<void> {
   const TableName = tableNameOf(stack.cloud, table);
@@ -83,7 +83,7 @@ describe("from the request that puts an account below its stop-out level to the 
     { prices: "none", begin: () => () => undefined },
     { prices: "ten a second that fall", begin: falling },
   ])(
-    "at most 3 s pass for every cause, with prices: $prices",
+    "no more than its bound passes for every cause, with prices: $prices",
     async ({ prices, begin }) => {
       const ground = await groundOf();
       const prepared = [];

@@ -152,6 +152,6 @@ it("a client that resumes has seen every event once and in order, whatever died 
       const all = Array.from({ length: published }, (_, at) => at + 1);
       expect(seen).toEqual([all, all, all]);
     }),
-    { numRuns: Number(process.env["STREAM_RUNS"] ?? 40) },
+    { numRuns: Number(process.env["STREAM_RUNS"] ?? 24) },
   );
 }, 180_000);
