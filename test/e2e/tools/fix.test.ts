@@ -1,12 +1,25 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../../infra/local/free-port.ts";
+import { loadEngine } from "../../../infra/tools/bridge/fix/engine.ts";
+import { FixVenue } from "../../../infra/tools/bridge/fix/fix-venue.ts";
 import { proveOn } from "../../../infra/tools/bridge/fix/proof/prove.ts";
 import { type Stack, sharedStack } from "../../support/stack/stack.ts";
 
 let stack: Stack;
+const folder = mkdtempSync(join(tmpdir(), "brokerage-bridge-"));
 beforeAll(async () => {
   stack = await sharedStack();
 });
-afterAll(async () => stack?.stop());
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await stack?.stop();
+});
 
 // The engine is installed at its first use, as it is for a broker. `npm run bridge -- test` is the long form.
 it("carries fills of a FIX venue into trades once each, while the bridge and the venue are killed", async () => {
@@ -17,3 +30,63 @@ it("carries fills of a FIX venue into trades once each, while the bridge and the
   expect(proved.deposits).toBeGreaterThan(0);
   expect(proved.killed).toMatch(/^bridge killed [1-9]\d* times, venue [1-9]\d* times, service cut off [1-9]/);
 }, 240_000);
+
+const names = { sender_comp_id: "BROKERAGE", target_comp_id: "VENUE" } as const;
+
+/** What a bridge says of a venue that does so with each connection, until `count` connections were made. */
+async function saidOf(answer: (socket: Socket) => unknown, count: number): Promise<string[]> {
+  const said: string[] = [];
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.on("error", () => undefined);
+    answer(socket);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as { port: number };
+  const venue = new FixVenue({
+    ...{ settings: { ...names, host: "127.0.0.1", port, lot_size: { default: "100000" } } },
+    ...{ engine: loadEngine(() => undefined), folder: join(folder, String(port)), logonLimitMs: 500 },
+    hook: () => Promise.reject(new Error("No money is moved here.")),
+    say: (sentence) => said.push(sentence.replace(String(port), "PORT")),
+  });
+  await venue.start(0, { record: () => undefined, quote: () => undefined });
+  await expect.poll(() => connections).toBeGreaterThanOrEqual(count);
+  await venue.stop();
+  server.close();
+  return said;
+}
+
+describe("a bridge without a session", () => {
+  it.each([
+    ["ends each connection", (socket: Socket) => socket.destroy(), "it ended the connection before the logon"],
+    ["is silent", (socket: Socket) => socket.resume(), "it does not answer the logon"],
+    ["speaks another protocol", (socket: Socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"), "it ended"],
+  ])("says once why, and connects again, where the venue %s", async (_, answer, reason) => {
+    const said = await saidOf(answer, 3);
+    expect(said).toEqual([expect.stringContaining(`No session with the venue at 127.0.0.1:PORT (${reason}`)]);
+  });
+
+  it("ends by Ctrl-C with 0 where nothing listens, and has named the address and the cause", async () => {
+    const file = join(folder, "bridge.json");
+    const port = await freePort();
+    const fix = { ...names, host: "127.0.0.1", port, lot_size: { default: "100000" } };
+    const config = { base_url: stack.baseUrl, source: "mt5:absent", money: { command: [process.execPath] }, fix };
+    writeFileSync(file, JSON.stringify(config));
+    const { credentials } = await stack.newApplication();
+    const script = new URL("../../../infra/tools/bridge/run.ts", import.meta.url).pathname;
+    const child = spawn(process.execPath, ["--import", "tsx", script, "--config", file], {
+      env: {
+        ...process.env,
+        ...{ BROKERAGE_CLIENT_ID: credentials.client_id, BROKERAGE_CLIENT_SECRET: credentials.client_secret },
+      },
+    });
+    let text = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (text += String(chunk)));
+    await expect.poll(() => text, { timeout: 60_000 }).toContain("No session with the venue");
+    child.kill("SIGINT");
+    const [code] = await once(child, "exit");
+    expect([code, text]).toEqual([0, expect.stringContaining(`127.0.0.1:${port} (connect ECONNREFUSED`)]);
+    expect(text).not.toContain("    at ");
+  }, 120_000);
+});

@@ -58,6 +58,7 @@ export declare abstract class FixSession {
   protected abstract onDecoded(type: string, text: string): void;
   protected abstract onEncoded(type: string, text: string): void;
   requestStop(reason: string): void;
+  on(event: "error", listener: (error: Error) => void): this;
   done(): void;
 }
 

@@ -28,7 +28,10 @@ export interface FixSettings extends TranslateConfig {
   readonly complete_ledger?: boolean;
 }
 
-const reconnectMs = 500;
+/** The first wait before a new connection; each that fails doubles it, up to the longest. */
+const reconnectMs = { first: 500, longest: 4000 } as const;
+/** Time that the end of a session has when the bridge stops. The engine cannot be kept from connecting meanwhile. */
+const stopMs = 1000;
 /** A gap that the venue does not fill for so long is asked for again by a new logon. */
 const gapLimitMs = 5000;
 /** What an order came to is unknown after so long; half of a lease is left for it. */
@@ -39,6 +42,15 @@ interface PendingOrder {
   readonly settle: (outcome: Outcome) => void;
 }
 
+/** What the engine says of a connection that ended names its own states only. */
+const endedText = /^unexpected state/;
+
+/** Why there is no session, for the person who wrote the configuration. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : "";
+  return text === "" || endedText.test(text) ? "it ended the connection before the logon" : text;
+}
+
 /** A venue over FIX, as a drop-copy client: it takes every report once, in order, across the death of either side. */
 export class FixVenue implements Venue {
   readonly knowsBalances: boolean;
@@ -47,6 +59,7 @@ export class FixVenue implements Venue {
   private readonly engine: FixEngine;
   private readonly hook: MoneyHook;
   private readonly say: (sentence: string) => void;
+  private readonly logonLimitMs: number;
   private readonly sent: SentNumbers;
   private readonly stopping = new AbortController();
   private readonly pending = new Map<string, PendingOrder>();
@@ -61,8 +74,11 @@ export class FixVenue implements Venue {
     readonly hook: MoneyHook;
     readonly folder: string;
     readonly say: (sentence: string) => void;
+    /** The venue answers a logon within so long after the bridge began to connect. */
+    readonly logonLimitMs?: number;
   }) {
-    const { settings, engine, hook, folder, say } = options;
+    const { settings, engine, hook, folder, say, logonLimitMs = 15_000 } = options;
+    this.logonLimitMs = logonLimitMs;
     this.knowsBalances = settings.complete_ledger ?? false;
     this.settings = settings;
     this.engine = engine;
@@ -84,7 +100,7 @@ export class FixVenue implements Venue {
   async stop(): Promise<void> {
     this.stopping.abort();
     this.session?.requestStop("The bridge stops.");
-    await this.work;
+    await Promise.race([this.work, pause(stopMs, undefined, { ref: false })]);
     await this.sent.stop();
   }
 
@@ -140,15 +156,31 @@ export class FixVenue implements Venue {
 
   private async connect(sink: VenueSink): Promise<void> {
     const { signal } = this.stopping;
+    let wait: number = reconnectMs.first;
+    let said: string | undefined;
     while (!signal.aborted) {
       const gaps = setInterval(() => this.endAtGap(), gapLimitMs);
-      await this.connectOnce(sink).catch(() => undefined);
+      const unanswered = setTimeout(() => this.endUnanswered(), this.logonLimitMs);
+      const reason = await this.connectOnce(sink).then(() => reasonOf(undefined), reasonOf);
       clearInterval(gaps);
-      if (this.ready && !signal.aborted) this.say("The session with the venue has ended; connecting again.");
+      clearTimeout(unanswered);
+      const { host, port } = this.settings;
+      const refused = `No session with the venue at ${host}:${port} (${reason})`;
+      const sentence = this.ready ? "The session with the venue has ended" : refused;
+      // A venue that is away is reported once, and each end of a session.
+      if ((this.ready || sentence !== said) && !signal.aborted) this.say(`${sentence}; connecting again.`);
+      said = sentence;
+      if (this.ready) wait = reconnectMs.first;
       this.ready = false;
       this.session = undefined;
-      await pause(reconnectMs, undefined, { signal }).catch(() => undefined);
+      await pause(wait, undefined, { signal }).catch(() => undefined);
+      wait = Math.min(2 * wait, reconnectMs.longest);
     }
+  }
+
+  /** Ends a connection whose logon the venue does not answer, as a firewall or the port of another service does. */
+  private endUnanswered(): void {
+    if (!this.ready) this.session?.requestStop("it does not answer the logon");
   }
 
   private gapAt: number | undefined;
@@ -156,7 +188,7 @@ export class FixVenue implements Venue {
   /** Ends a session whose gap has not moved since the last look: the next logon asks for it again. */
   private endAtGap(): void {
     const { hasGap, next } = this.gate;
-    if (hasGap && this.gapAt === next) this.session?.requestStop("The venue did not fill a gap.");
+    if (this.ready && hasGap && this.gapAt === next) this.session?.requestStop("The venue did not fill a gap.");
     this.gapAt = hasGap ? next : undefined;
   }
 
@@ -171,6 +203,8 @@ export class FixVenue implements Venue {
         ready: () => this.isReady(),
         loggedOut: (text) => this.loggedOut(text),
       });
+      // The engine emits its end as an error, which ends the process where no connection listens for it.
+      session.on("error", () => undefined);
       this.session = session as BridgeSession;
       return session;
     };
