@@ -839,6 +839,8 @@ export const limits = {
     /** Quotes of a symbol in a second: the most that a client may ask for, and what it gets if it asks for nothing. */
     max_quotes_per_second: 5,
     default_quotes_per_second: 1,
+    /** A name is free so long after its subscription has ended: messages of that one are on their way no longer. */
+    name_rest_ms: 10_000,
     /** Messages of a client in one clock second; after as many that were refused in it, the connection is ended. */
     messages_per_second: 10,
     /** Largest message of a client, in bytes: one frame of API Gateway (AWS docs). */

@@ -36,7 +36,9 @@ export type Resource = Readonly<Record<string, unknown>>;
 export interface AccountMessage {
   readonly type: "account";
   readonly subscriptions: readonly string[];
+  /** As `GET /accounts/{id}` returns it; with `truncated` only its id and link. */
   readonly account: Resource;
+  readonly truncated?: true | undefined;
 }
 
 /** The newest quote of a symbol. */
@@ -59,6 +61,8 @@ export interface SyncEndMessage {
   readonly subscription: string;
   readonly channel: Channel["name"];
   readonly sequence: string;
+  /** Set when the snapshot holds less than there is: `GET` has the others. */
+  readonly truncated?: true | undefined;
 }
 
 /** A refusal of a message of the client; the connection stays open. */

@@ -25,7 +25,7 @@ import type { EventCounter } from "../table/sequences.ts";
 import { postTo, type Recipient } from "./connections.ts";
 import type { StreamMeter } from "./meter.ts";
 import { untilPostAllowed } from "./post-limiter.ts";
-import type { EventText, QuoteText, SetReader } from "./set-reader.ts";
+import type { EventText, Limited, QuoteText, SetReader } from "./set-reader.ts";
 
 /** What a run found when it looked, for all members of its set. */
 export interface Found {
@@ -189,9 +189,19 @@ export class Member {
     this.duty = {};
   }
 
+  /** Drops subscriptions that have ended since this look began, so that a long replay of one ends with it. */
+  private forgetEnded(): void {
+    const kept = new Set(this.latest.subscriptions.map(({ revision }) => revision));
+    const subscriptions = this.connection.subscriptions.filter(({ revision }) => kept.has(revision));
+    if (subscriptions.length === this.connection.subscriptions.length) return;
+    this.connection = { ...this.connection, subscriptions };
+    this.cursors = new Map([...this.cursors].filter(([revision]) => kept.has(revision)));
+  }
+
   /** Sends events round by round; whether all subscriptions are at the head. */
   private async sendEvents(found: Found): Promise<boolean> {
     for (;;) {
+      this.forgetEnded();
       const round = nextRound(this.cursors, found.counter.last);
       if (round === undefined) return true;
       if (nowMs() >= found.until_ms) return false;
@@ -240,9 +250,9 @@ export class Member {
     for (const subscription of waiting) {
       const members: string[] = [];
       for (const { name } of subscription.channels) {
-        members.push(...(await this.snapshotOf(subscription, name)));
+        const { found, isCut } = await this.snapshotOf(subscription, name);
         const end = { type: "sync_end", subscription: subscription.id, channel: name, sequence: String(counter.last) };
-        members.push(JSON.stringify(end));
+        members.push(...found, JSON.stringify(isCut ? { ...end, truncated: true } : end));
       }
       await this.postMembers(members);
       this.cursors = withSynced(this.cursors, new Set([subscription.revision]));
@@ -252,21 +262,25 @@ export class Member {
   private async snapshotOf(
     subscription: StreamSubscription,
     name: StreamSubscription["channels"][number]["name"],
-  ): Promise<string[]> {
-    const owed = (ids: readonly string[]) => new Map(ids.map((id) => [id, [subscription]]));
-    if (name === "accounts") return this.accountMembers(owed(channelOf(subscription, name)?.ids ?? []));
-    if (name === "margin") return this.accountMembers(owed(await this.reader.accountsOnMargin()));
-    if (name === "commands") {
-      const open = await this.reader.commandsOpen(channelOf(subscription, name)?.source_id ?? "");
-      return open.map(({ text }) => stateMember("command", [subscription.id], text));
+  ): Promise<Limited<string>> {
+    const accountsOf = (ids: readonly string[]) => this.accountMembers(new Map(ids.map((id) => [id, [subscription]])));
+    const whole = (found: readonly string[]) => ({ found, isCut: false });
+    if (name === "accounts") return whole(await accountsOf(channelOf(subscription, name)?.ids ?? []));
+    if (name === "margin") {
+      const { found, isCut } = await this.reader.accountsOnMargin();
+      return { found: await accountsOf(found), isCut };
     }
-    if (name !== "quotes") return [];
+    if (name === "commands") {
+      const { found, isCut } = await this.reader.commandsOpen(channelOf(subscription, name)?.source_id ?? "");
+      return { found: found.map(({ text }) => stateMember("command", [subscription.id], text)), isCut };
+    }
+    if (name !== "quotes") return whole([]);
     const found = await this.reader.quotesNow(channelOf(subscription, name)?.symbols ?? []);
     const now = nowMs();
     const sent = [...found].map(([symbol, { version }]) => ({ symbol, version, subscriptions: [subscription] }));
     this.quotes = withSent(this.quotes, sent, now);
     this.quotesSentAt = now;
-    return [...found.values()].map(({ text }) => stateMember("quote", [subscription.id], text));
+    return whole([...found.values()].map(({ text }) => stateMember("quote", [subscription.id], text)));
   }
 
   /** Sends quotes and accounts that prices moved; whether a quote waits for its time. */
@@ -278,7 +292,8 @@ export class Member {
       stateMember("quote", namesOf(subscriptions), quotes?.get(symbol)?.text ?? ""),
     );
     if (accountsDue) {
-      const onMargin = live.some((each) => channelOf(each, "margin")) ? await this.reader.accountsOnMargin() : [];
+      const watchesMargin = live.some((each) => channelOf(each, "margin"));
+      const onMargin = watchesMargin ? (await this.reader.accountsOnMargin()).found : [];
       const accounts = idsBy(live, (each) => [
         ...(channelOf(each, "accounts")?.ids ?? []),
         ...(channelOf(each, "margin") === undefined ? [] : onMargin),

@@ -38,6 +38,12 @@ export interface CommandText {
   readonly text: string;
 }
 
+/** What a snapshot starts from, and whether there is more than `limits.stream` lets one hold. */
+export interface Limited<T> {
+  readonly found: readonly T[];
+  readonly isCut: boolean;
+}
+
 /** The order of the members of what is sent, as its `GET` has it. */
 export type StateOrders = Readonly<Record<"event" | "account" | "quote" | "command", MemberOrder>>;
 
@@ -49,8 +55,8 @@ export class SetReader {
   private readonly orders: StateOrders;
   private events = new Map<string, Promise<readonly EventText[]>>();
   private accounts = new Map<string, Promise<string | undefined>>();
-  private openCommands = new Map<string, Promise<readonly CommandText[]>>();
-  private onMargin: Promise<readonly string[]> | undefined;
+  private openCommands = new Map<string, Promise<Limited<CommandText>>>();
+  private onMargin: Promise<Limited<string>> | undefined;
   private terms = new Map<string, { readonly at: number; readonly symbol: TradingSymbol | undefined }>();
   /** Whether all accounts that connections follow are read until the next look. */
   valuesAll = false;
@@ -117,18 +123,21 @@ export class SetReader {
   }
 
   /** Accounts in a margin call or a stop-out, as the index knows them. */
-  accountsOnMargin(): Promise<readonly string[]> {
+  accountsOnMargin(): Promise<Limited<string>> {
     this.onMargin ??= (async () => {
+      const { snapshot_accounts } = limits.stream;
       const partitions = (["margin_call", "stop_out"] as const).flatMap((status) =>
         risks.inStatus(this.tenant, status),
       );
       const found = await Promise.all(
         partitions.map((partition) =>
-          readPartition(partition, { index: indexes.state, max_items: limits.stream.snapshot_accounts }),
+          readPartition(partition, { index: indexes.state, max_items: snapshot_accounts + 1 }),
         ),
       );
-      const ids = found.flat().map((item) => String(item["account_id"]));
-      return ids.slice(0, limits.stream.snapshot_accounts);
+      return limited(
+        found.flat().map((item) => String(item["account_id"])),
+        snapshot_accounts,
+      );
     })();
     return this.onMargin;
   }
@@ -181,16 +190,18 @@ export class SetReader {
     return keys.length === 0 ? [] : (await findAll(commands, keys)).map((each) => this.textOf(each));
   }
 
-  /** The commands of a source that wait or are taken, in the order in which they are taken. */
-  commandsOpen(sourceId: string): Promise<readonly CommandText[]> {
+  /** The commands of a source that have not ended: those that a person settles, then in the order of their taking. */
+  commandsOpen(sourceId: string): Promise<Limited<CommandText>> {
     return remembered(this.openCommands, sourceId, async () => {
-      const { snapshot_commands: max_items } = limits.stream;
-      const found = await Promise.all(
-        (["taken", "waiting"] as const).map((status) =>
-          readPartition(commands.inStatus(this.tenant, sourceId, status), { index: indexes.state, max_items }),
-        ),
+      const { snapshot_commands } = limits.stream;
+      const items = await Promise.all(
+        (["unknown", "taken", "waiting"] as const).map((status) => {
+          const partition = commands.inStatus(this.tenant, sourceId, status);
+          return readPartition(partition, { index: indexes.state, max_items: snapshot_commands + 1 });
+        }),
       );
-      return (await findAll(commands, found.flat().slice(0, max_items).map(keyIn))).map((each) => this.textOf(each));
+      const { found, isCut } = limited(items.flat(), snapshot_commands);
+      return { found: (await findAll(commands, found.map(keyIn))).map((each) => this.textOf(each)), isCut };
     });
   }
 
@@ -198,6 +209,10 @@ export class SetReader {
     const { id, source_id } = command;
     return { id, source_id, text: shownIn(this.orders.command, commandBody(command)) };
   }
+}
+
+function limited<T>(all: readonly T[], most: number): Limited<T> {
+  return { found: all.slice(0, most), isCut: all.length > most };
 }
 
 /** What `GET` answers with a resource. */

@@ -8,6 +8,7 @@ import {
 } from "../domain/stream/subscribe.ts";
 import { followsPrices } from "../domain/stream/subscription.ts";
 import { limits } from "../limits.ts";
+import { nowMs } from "../runtime/clock.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
 import type { StreamChannel, SubscribeBody } from "../schema/stream/client-messages.ts";
 import { accounts, feedSources, type Key, streamConnections, streamSets, symbols } from "../table/entities.ts";
@@ -24,16 +25,18 @@ export async function storeSubscription(
   message: SubscribeBody,
 ): Promise<SubscriptionDecision> {
   // What the message alone is refused for costs no read of what it names.
-  const refusal = refuseSubscription(connection, message);
+  const refusal = refuseSubscription(connection, message, nowMs());
   if (refusal !== undefined) return { ok: false, refusal };
   const { tenant_id } = connection;
   const [head_sequence, missing] = await Promise.all([lastSequence(tenant_id), missingIn(tenant_id, message.channels)]);
-  return change(connection, (current) => decideSubscription(current, message, { head_sequence, missing }));
+  return change(connection, (current) =>
+    decideSubscription(current, message, { head_sequence, missing, now_ms: nowMs() }),
+  );
 }
 
 /** Removes a subscription of a connection. */
 export function endSubscription(connection: StreamConnection, id: string): Promise<SubscriptionDecision> {
-  return change(connection, (current) => decideEnd(current, id));
+  return change(connection, (current) => decideEnd(current, id, nowMs()));
 }
 
 /**
@@ -49,11 +52,11 @@ async function change(
   for (let tries = 0; tries < limits.stream.change_tries; tries += 1) {
     const decision = decide(current);
     if (!decision.ok) return decision;
-    const { subscriptions } = decision;
+    const { subscriptions, ended_names } = decision;
     const { revision } = current;
     if (subscriptions === current.subscriptions) return decision;
     const changed = await changeAndRead<StreamConnection>(streamConnections.keyOf(current), {
-      set: { subscriptions, revision: revision + 1 },
+      set: { subscriptions, revision: revision + 1, ...(ended_names && { ended_names }) },
       when: isStill({ revision }),
     });
     if (changed.ok) return decision;

@@ -46,11 +46,18 @@ export function eventMember(
   return `${head}${JSON.stringify(reference)},"truncated":true}`;
 }
 
-/** The member of a batch with the state of a resource, which is JSON already. */
+/**
+ * The member of a batch with the state of a resource, which is JSON already; where it does not fit, its id and link. An
+ * account has texts of its owner, which JSON makes longer than their limit.
+ */
 export function stateMember(
   type: "account" | "quote" | "command",
   subscriptions: readonly string[],
   body: string,
 ): string {
-  return `{"type":"${type}","subscriptions":${JSON.stringify(subscriptions)},"${type}":${body}}`;
+  const head = `{"type":"${type}","subscriptions":${JSON.stringify(subscriptions)},"${type}":`;
+  const whole = `${head}${body}}`;
+  if (Buffer.byteLength(whole) <= room) return whole;
+  const { id, object, _links } = JSON.parse(body);
+  return `${head}${JSON.stringify({ id, object, _links: { self: _links.self } })},"truncated":true}`;
 }

@@ -27,6 +27,8 @@ export interface StreamConnection extends StreamPrincipal {
   /** Time to live of the item, in epoch seconds; later than `closes_at`. */
   readonly expires_at: number;
   readonly subscriptions: readonly StreamSubscription[];
+  /** Names of subscriptions that ended in the last `limits.stream.name_rest_ms`, and when, in epoch milliseconds. */
+  readonly ended_names?: Readonly<Record<string, number>>;
   /** Incremented whenever the subscriptions change; a write of them requires the revision that was read. */
   readonly revision: number;
   /** The epoch second that messages of the client were last counted in, and how many there were in it. */

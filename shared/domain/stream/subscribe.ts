@@ -7,6 +7,8 @@ import { channelScopes, type StreamSubscription } from "./subscription.ts";
 
 /** What a subscription depends on, as it was read. */
 export interface SubscriptionFacts {
+  /** This moment, in epoch milliseconds. */
+  readonly now_ms: number;
   /** Number of the last published event. */
   readonly head_sequence: number;
   /** Pointers to the accounts, symbols and sources of the message that the brokerage does not have. */
@@ -15,7 +17,11 @@ export interface SubscriptionFacts {
 
 /** The subscriptions of a connection after a message, or why it is refused. */
 export type SubscriptionDecision =
-  | { readonly ok: true; readonly subscriptions: readonly StreamSubscription[] }
+  | {
+      readonly ok: true;
+      readonly subscriptions: readonly StreamSubscription[];
+      readonly ended_names?: StreamConnection["ended_names"];
+    }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Whether a connection has this very subscription: its message came twice, as after an answer that was lost. */
@@ -28,8 +34,9 @@ function isRepeated({ subscriptions }: Pick<StreamConnection, "subscriptions">, 
  * @returns why it is refused; undefined when it may
  */
 export function refuseSubscription(
-  connection: Pick<StreamConnection, "scopes" | "subscriptions">,
+  connection: Pick<StreamConnection, "scopes" | "subscriptions" | "ended_names">,
   message: SubscribeBody,
+  now_ms: number,
 ): Refusal | undefined {
   if (isRepeated(connection, message)) return undefined;
   const { scopes, subscriptions } = connection;
@@ -44,7 +51,11 @@ export function refuseSubscription(
     return refuse("insufficient_scope", detail, { errors: lacking }).refusal;
   }
   const isUsed = subscriptions.some((each) => each.id === id);
+  const rests = Object.hasOwn(restingNames(connection, now_ms), id);
+  const seconds = limits.stream.name_rest_ms / 1000;
+  const resting = `is the name of a subscription that ended less than ${seconds} seconds ago; use another name`;
   const faults: FieldError[] = [
+    ...(rests ? [{ pointer: "#/id", code: "in_use", detail: resting }] : []),
     ...(isUsed ? [{ pointer: "#/id", code: "in_use", detail: "is the name of another subscription" }] : []),
     ...repeatedNames(channels),
     ...tooMany([...subscriptions.flatMap((each) => each.channels), ...channels], channels),
@@ -57,11 +68,11 @@ export function refuseSubscription(
  * with the events after the last one. One that the connection has already stays as it is.
  */
 export function decideSubscription(
-  connection: Pick<StreamConnection, "scopes" | "subscriptions" | "revision">,
+  connection: Pick<StreamConnection, "scopes" | "subscriptions" | "ended_names" | "revision">,
   message: SubscribeBody,
-  { head_sequence, missing }: SubscriptionFacts,
+  { head_sequence, missing, now_ms }: SubscriptionFacts,
 ): SubscriptionDecision {
-  const refusal = refuseSubscription(connection, message);
+  const refusal = refuseSubscription(connection, message, now_ms);
   if (refusal !== undefined) return { ok: false, refusal };
   if (isRepeated(connection, message)) return { ok: true, subscriptions: connection.subscriptions };
   const ahead = message.channels.flatMap((channel, at) =>
@@ -76,14 +87,25 @@ export function decideSubscription(
   return { ok: true, subscriptions: [...connection.subscriptions, added] };
 }
 
-/** Decides on the end of a subscription. */
+/**
+ * Decides on the end of a subscription. Its name rests: messages of it may be on their way, and a client could not tell
+ * them from those of another one with the same name.
+ */
 export function decideEnd(
-  { subscriptions }: Pick<StreamConnection, "subscriptions">,
+  connection: Pick<StreamConnection, "subscriptions" | "ended_names">,
   id: string,
+  now_ms: number,
 ): SubscriptionDecision {
+  const { subscriptions } = connection;
   const left = subscriptions.filter((each) => each.id !== id);
-  if (left.length < subscriptions.length) return { ok: true, subscriptions: left };
-  return refuse("not_found", "The connection has no subscription of this name.");
+  if (left.length === subscriptions.length)
+    return refuse("not_found", "The connection has no subscription of this name.");
+  return { ok: true, subscriptions: left, ended_names: { ...restingNames(connection, now_ms), [id]: now_ms } };
+}
+
+function restingNames({ ended_names }: Pick<StreamConnection, "ended_names">, now_ms: number): Record<string, number> {
+  const resting = Object.entries(ended_names ?? {}).filter(([, at]) => now_ms - at < limits.stream.name_rest_ms);
+  return Object.fromEntries(resting);
 }
 
 /** The replay and the end of it are named by the channel, so a subscription has each one once. */

@@ -48,7 +48,8 @@ const AccountsChannel = z.strictObject({
 const MarginChannel = z.strictObject({
   name: described(
     z.literal("margin"),
-    "Accounts in a margin call or a stop-out: now, on every margin event, and every five seconds.",
+    "Accounts in a margin call or a stop-out: up to 200 of them now and every five seconds, and each on its margin " +
+      "events.",
   ),
 });
 
@@ -70,7 +71,7 @@ const QuotesChannel = z.strictObject({
 const CommandsChannel = z.strictObject({
   name: described(
     z.literal("commands"),
-    "Commands to a trading platform: those that have not ended, and then each one that is issued or settled.",
+    "Commands to a trading platform: up to 100 that have not ended, and then each one that is issued or settled.",
   ),
   source_id: described(id("src"), "Feed source that the commands are for."),
 });
@@ -91,7 +92,8 @@ export const SubscribeMessage = z.strictObject({
   type: described(z.literal("subscribe"), "Message type."),
   id: described(
     MessageId,
-    "Your name for the subscription, unique in the connection. The same subscription again changes nothing.",
+    "Your name for the subscription, unique in the connection. The same subscription again changes nothing. The " +
+      "name of one that has ended is free after 10 seconds (`in_use` before).",
   ),
   channels: described(
     z.array(Channel).check(z.minLength(1), z.maxLength(bounds.channels_per_connection)),

@@ -103,11 +103,22 @@ export const EventMember = z.object({
   truncated: described(z.optional(z.literal(true)), "Set when the event did not fit a message: get it by its link."),
 });
 
+/** What is sent instead of an account that does not fit a message. */
+const AccountReference = z.object({
+  id: described(z.string(), "Account identifier."),
+  object: described(z.literal("account"), "Resource type; always this value."),
+  _links: described(Links, "Link to the account."),
+});
+
 /** An account as it is now. */
 export const AccountMember = z.object({
   type: described(z.literal("account"), "Message type."),
   subscriptions,
-  account: described(TradingAccount, "The account as `GET /accounts/{id}` returns it."),
+  account: described(
+    z.union([TradingAccount, AccountReference]),
+    "The account as `GET /accounts/{id}` returns it; if it does not fit a message, its id and link.",
+  ),
+  truncated: described(z.optional(z.literal(true)), "Set when the account did not fit a message: get it by its link."),
 });
 
 /** The newest quote of a symbol. */
@@ -130,6 +141,10 @@ export const SyncEndMember = z.object({
   subscription: described(z.string(), "Your name of the subscription."),
   channel: described(z.enum(["events", "accounts", "margin", "quotes", "commands"]), "Name of the channel."),
   sequence: described(z.string(), "Sequence number that the replay or the snapshot reaches."),
+  truncated: described(
+    z.optional(z.literal(true)),
+    "Set when there are more than 200 accounts or 100 commands: get the others by `GET`.",
+  ),
 });
 
 /** Sent 60 seconds before the end of the connection: connect again and resume. */

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { streamSets } from "../../../shared/table/entities.ts";
+import { streamConnections, streamSets } from "../../../shared/table/entities.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { readStream } from "../../support/emulator/raw-table.ts";
@@ -11,6 +11,8 @@ const gateway = await startSocketEndpoint();
 // A post has the second that it has when deployed: what depends on it is tried here.
 Object.assign(process.env, gateway.environment, { BUDGET_FACTOR: "1" });
 const { changeItem } = await import("../../../shared/table/items.ts");
+const { readAll } = await import("../../../shared/table/store.ts");
+const { announceSubscription, endSubscription } = await import("../../../shared/stream/subscriptions.ts");
 const { streaming } = await import("../../support/emulator/streaming.ts");
 const { publishing } = await import("../../support/emulator/publishing.ts");
 afterAll(async () => {
@@ -89,6 +91,37 @@ describe("events", () => {
     await work.runAll();
     expect(numbersIn(work.messages(one))).toEqual([replayed + 1, replayed + 2]);
     console.info(`${replayed} events were replayed in ${Math.round(took_ms)} ms and ${posts.length} messages`);
+  });
+
+  it("of a subscription that has ended are not sent on, however long its replay is", async () => {
+    const work = streaming(api, gateway, newCaller().tenant_id);
+    const one = await work.connect();
+    await work.publish(1_200);
+    await work.subscribe(one, "1", [{ name: "events", after_sequence: "0" }]);
+    const [subscribed] = await readAll(streamConnections, [streamConnections.keyOf(one)]);
+    const end = async () => {
+      expect(await endSubscription(subscribed ?? one, "1")).toMatchObject({ ok: true });
+      await announceSubscription(one, undefined);
+    };
+    let ended: Promise<unknown> | undefined;
+    let looks = 0;
+    // With the first batch the client has enough, and the worker looks at its set twice before it reads on.
+    gateway.fate = () => {
+      ended ??= end();
+      return "taken";
+    };
+    api.watched.interfere = async ({ operation }) => {
+      if (operation === "BatchGetItem" && ended !== undefined) looks += 1;
+      if (operation !== "Query" || ended === undefined) return undefined;
+      await ended;
+      const before = looks;
+      await expect.poll(() => looks - before).toBeGreaterThan(2);
+      return undefined;
+    };
+    await work.runAll();
+    const sent = numbersIn(work.messages(one));
+    expect(sent).toEqual(range(1, sent.length));
+    expect(sent.length).toBeLessThan(600);
   });
 
   it("are sent once to a connection that several of its subscriptions match, with the names of all", async () => {

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Quote } from "../../../shared/domain/trading/pricing/quote.ts";
-import { quotes, streamFlags } from "../../../shared/table/entities.ts";
+import { limits } from "../../../shared/limits.ts";
+import { newId } from "../../../shared/runtime/ids.ts";
+import { commands, quotes, streamFlags } from "../../../shared/table/entities.ts";
 import { bridge } from "../../support/builders/bridge.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { putMarket } from "../../support/builders/trading-data.ts";
@@ -16,6 +18,8 @@ const { marketWatch } = await import("../../support/builders/market-watch.ts");
 const { tradingFloor } = await import("../../support/builders/trading-floor.ts");
 const { replaceQuote } = await import("../../../shared/trading/quotes.ts");
 const { readAll } = await import("../../../shared/table/store.ts");
+const { transactOnce } = await import("../../../shared/table/transact.ts");
+const { putNew } = await import("../../../shared/table/write.ts");
 const { wakeStreams } = await import("../../../shared/trading/margin-watch.ts");
 const market = marketWatch(api);
 afterAll(async () => {
@@ -127,6 +131,27 @@ describe("accounts", () => {
     expect([moved, more]).toEqual([await shown(), []]);
   });
 
+  it("whose texts do not fit a message come as their id and link, and hold up nothing", async () => {
+    const { caller, broker, work, one } = await connected();
+    const { id } = await broker.account();
+    const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`note_${at}`, '"'.repeat(500)]));
+    expect((await api.call(caller, "PATCH", `/accounts/${id}`, { body: { metadata } })).status).toBe(200);
+    await work.subscribe(one, "1", [{ name: "events" }, { name: "accounts", ids: [id] }]);
+    await work.runAll();
+    const received = work.messages(one);
+    const [shown] = received.filter(({ type }) => type === "account");
+    expect(shown).toMatchObject({ account: { id, object: "account" }, truncated: true });
+    expect(shown.account).not.toHaveProperty("metadata");
+    expect(received.map(({ type, channel }) => [type, channel])).toEqual([
+      ["sync_end", "events"],
+      ["account", undefined],
+      ["sync_end", "accounts"],
+    ]);
+    expect((await broker.get(new URL(shown.account._links.self.href).pathname.replace("/v2", ""))).metadata).toEqual(
+      metadata,
+    );
+  });
+
   it("in a margin call come at once by the channel margin, and any account on its margin event", async () => {
     const { tenant, broker, work, one } = await connected();
     const [account, calm] = [
@@ -167,19 +192,49 @@ describe("commands", () => {
     const deposit = await broker.deposit(mine, "100.00", { status: "completed" });
     const foreign = await broker.deposit(theirs, "100.00", { status: "completed" });
     await work.subscribe(one, "c", [{ name: "commands", source_id: source.id }]);
-    const commands = () =>
+    const received = () =>
       work
         .messages(one)
         .filter(({ type }) => type === "command")
         .map(({ command }) => command);
     await work.runAll();
     const shown = await broker.get(`/feed/sources/${source.id}/commands/${deposit.command_id}`);
-    expect(commands()).toEqual([shown]);
+    expect(received()).toEqual([shown]);
     await work.rest();
     for (const resource_id of [deposit.command_id, foreign.command_id]) {
       await work.publish(1, { type: "command.settled", resource_id });
     }
     await work.runAll();
-    expect(commands()).toEqual([shown]);
+    expect(received()).toEqual([shown]);
+  });
+
+  it("whose outcome is unknown come first, and a snapshot that is cut says so", async () => {
+    const { caller, tenant, broker, work, one } = await connected();
+    const { newSource, unusedLogin } = bridge(api, caller);
+    const { id: source_id } = await newSource();
+    const linked = { platform: "mt5", platform_login: unusedLogin(), source_id };
+    const account = await broker.account(undefined, { type: "demo", ...linked });
+    const { command_id } = await broker.deposit(account, "100.00", { status: "completed" });
+    const [stored] = await readAll(commands, [commands.key(tenant, command_id)]);
+    const waiting = stored as NonNullable<typeof stored>;
+    const copies = Array.from({ length: limits.stream.snapshot_commands }, () => ({ ...waiting, id: newId("cmd") }));
+    const unknown = { ...waiting, id: newId("cmd"), status: "unknown" } as const;
+    const snapshot = async (id: string) => {
+      await work.rest();
+      await work.subscribe(one, id, [{ name: "commands", source_id }]);
+      await work.runAll();
+      const messages = work.messages(one).filter(({ type }) => type !== "event");
+      return { commands: messages.flatMap(({ command }) => command ?? []), end: messages.at(-1) };
+    };
+    await transactOnce([putNew(commands, unknown)]);
+    const whole = await snapshot("whole");
+    expect(whole.commands.map(({ status }) => status)).toEqual(["unknown", "waiting"]);
+    expect(whole.end).not.toHaveProperty("truncated");
+    await transactOnce(copies.slice(0, 98).map((each) => putNew(commands, each)));
+    expect((await snapshot("full")).end).not.toHaveProperty("truncated");
+    await transactOnce(copies.slice(98).map((each) => putNew(commands, each)));
+    const cut = await snapshot("cut");
+    expect([cut.commands.length, cut.commands[0].id]).toEqual([100, unknown.id]);
+    expect(cut.end).toMatchObject({ type: "sync_end", channel: "commands", truncated: true });
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { batchesOf, eventMember } from "../../../shared/domain/stream/batches.ts";
+import { batchesOf, eventMember, stateMember } from "../../../shared/domain/stream/batches.ts";
 import { accountTouched, commandTouched, sendsEvent } from "../../../shared/domain/stream/channels.ts";
 import {
   advanced,
@@ -61,6 +61,20 @@ describe("an event", () => {
         ...{ id: "evt_1", object: "event", type: "client.updated", sequence: "7" },
         _links: { self: { href: "https://x/v2/events/evt_1" } },
       },
+    });
+    expect(batchesOf([cut])).toHaveLength(1);
+  });
+
+  it("is the account's id and link where its texts do not fit a batch", () => {
+    const account = (note: string) => {
+      const links = { self: { href: "https://x/v2/accounts/acc_1" }, client: { href: "https://x/v2/clients/cli_1" } };
+      return JSON.stringify({ id: "acc_1", object: "account", metadata: { note }, _links: links });
+    };
+    expect(stateMember("account", ["1"], account("short"))).toContain('"metadata":{"note":"short"}');
+    const cut = stateMember("account", ["1"], account('"'.repeat(16_400)));
+    expect(JSON.parse(cut)).toEqual({
+      ...{ type: "account", subscriptions: ["1"], truncated: true },
+      account: { id: "acc_1", object: "account", _links: { self: { href: "https://x/v2/accounts/acc_1" } } },
     });
     expect(batchesOf([cut])).toHaveLength(1);
   });

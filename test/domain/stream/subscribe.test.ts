@@ -6,7 +6,8 @@ import { limits } from "../../../shared/limits.ts";
 import { scopes } from "../../../shared/schema/scope.ts";
 import type { StreamChannel, SubscribeBody } from "../../../shared/schema/stream/client-messages.ts";
 
-const none = { head_sequence: 40, missing: [] };
+const now_ms = 1_790_000_000_000;
+const none = { head_sequence: 40, missing: [], now_ms };
 const channel: Readonly<Record<StreamChannel["name"], StreamChannel>> = {
   events: { name: "events", after_sequence: "40" },
   accounts: { name: "accounts", ids: ["acc_1"] },
@@ -96,8 +97,31 @@ describe("a subscription", () => {
 
   it("ends by its name, and no other does", () => {
     const two = connection(held("1", channel.margin), held("2", channel.events));
-    expect(decideEnd(two, "1")).toEqual({ ok: true, subscriptions: [held("2", channel.events)] });
-    expect(decideEnd(two, "3")).toMatchObject({ ok: false, refusal: { code: "not_found" } });
+    expect(decideEnd(two, "1", now_ms)).toEqual({
+      ok: true,
+      subscriptions: [held("2", channel.events)],
+      ended_names: { "1": now_ms },
+    });
+    expect(decideEnd(two, "3", now_ms)).toMatchObject({ ok: false, refusal: { code: "not_found" } });
+  });
+
+  it("cannot have the name of one whose messages may still arrive, and the name is free after ten seconds", () => {
+    const two = connection(held("1", channel.margin), held("2", channel.events));
+    const ended = decideEnd(two, "1", now_ms);
+    expect(ended).toMatchObject({ ok: true, ended_names: { "1": now_ms } });
+    const after = { ...connection(held("2", channel.events)), ended_names: { "1": now_ms } };
+    const again = (id: string, after_ms: number) =>
+      codesOf(
+        decideSubscription(
+          after,
+          { type: "subscribe", id, channels: [channel.margin] },
+          { ...none, now_ms: now_ms + after_ms },
+        ),
+      );
+    expect([again("1", 0), again("1", 9_999)]).toEqual([["#/id in_use"], ["#/id in_use"]]);
+    expect([again("1", 10_000), again("3", 0), again("constructor", 0)]).toEqual([[], [], []]);
+    expect(decideEnd(after, "2", now_ms + 9_000)).toMatchObject({ ended_names: { "1": now_ms, "2": now_ms + 9_000 } });
+    expect(decideEnd(after, "2", now_ms + 10_000)).toMatchObject({ ended_names: { "2": now_ms + 10_000 } });
   });
 });
 
