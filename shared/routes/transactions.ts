@@ -356,7 +356,7 @@ export const updateTransaction = route({
     "not_linked",
   ],
   conflicts: ["insufficient_funds"],
-  emits: ["transaction.completed", "command.issued", "command.settled", "margin.call", "margin.recovered"],
+  emits: [...moneyEvents, "account.updated", "command.settled"],
 });
 
 /** `GET /transactions/{id}/history` */

@@ -1,6 +1,7 @@
 import type { Emulator } from "../emulator/emulator.ts";
 import { type RawChange, type RawItem, readChanges, scanTable } from "../emulator/raw-table.ts";
 import { judgeAudit } from "./audit-oracle.ts";
+import { judgeEmitted } from "./emitted-events.ts";
 import { judgeAccounts } from "./oracle-accounts.ts";
 import { judgeChanges } from "./oracle-changes.ts";
 import { judgeDeliveries, judgeEvents } from "./oracle-events.ts";
@@ -12,7 +13,8 @@ import { judgeTrading } from "./trading-oracle.ts";
 
 /**
  * What must hold of the table whatever the service did, judged from the raw items and the stream alone. Nothing here is
- * shared with the service: its keys, its formatting and its arithmetic are all written a second time. Each finding is a
+ * shared with the service: its keys, its formatting and its arithmetic are all written a second time; the events that
+ * its operations name are taken from their description. Each finding is a
  * sentence; an empty list means that all is well.
  */
 export async function findings(emulator: Emulator): Promise<string[]> {
@@ -41,7 +43,13 @@ function itemsAfter(changes: readonly RawChange[]): RawItem[] {
 }
 
 function judgeAll(items: readonly RawItem[], changes: readonly RawChange[]): string[] {
-  return [...judgeItems(items), ...judgeChanges(changes), ...judgeEvents(items, changes), ...judgeAudit(items)];
+  return [
+    ...judgeItems(items),
+    ...judgeChanges(changes),
+    ...judgeEvents(items, changes),
+    ...judgeEmitted(changes),
+    ...judgeAudit(items),
+  ];
 }
 
 /** Everything that can be said of the items as they stand. */
