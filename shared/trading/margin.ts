@@ -9,6 +9,7 @@ import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/ame
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { underChange } from "../domain/trading/leverage-change.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
+import { withNights } from "../domain/trading/nights/accrue.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
 import { isLiquidating } from "../domain/trading/risk.ts";
 import type { StoredRisk } from "../domain/trading/stored-risk.ts";
@@ -22,6 +23,7 @@ import { prepared, readHolder, readsOf, untilOpened } from "./commit.ts";
 import { positionsOf } from "./holdings.ts";
 import { tradingRef } from "./items.ts";
 import { readMarket, readMarketOf } from "./market.ts";
+import { readRollovers } from "./nights/rollovers.ts";
 import { sinceDebit } from "./since-debit.ts";
 
 /** What every decision about the money of an account reads first, in one read. */
@@ -137,9 +139,15 @@ export async function shownLive(
 ): Promise<Committable<LiveAccount>> {
   if (!decision.ok || decision.result.balance.positions === 0) return prepared(decision, context);
   const { account, balance } = decision.result;
-  const positions = underChange(account, await positionsOf(context.tenant_id, account.id));
-  const market = await readMarket(context.tenant_id, positions);
-  const result = { account, balance, metrics: metricsAt(market, { account, balance, positions }, context.now) };
+  const stored = {
+    account,
+    balance,
+    positions: underChange(account, await positionsOf(context.tenant_id, account.id)),
+  };
+  const market = await readMarket(context.tenant_id, stored.positions);
+  const rollovers = await readRollovers(context, stored, market);
+  const metrics = metricsAt(market, withNights(stored, market, rollovers, context.now), context.now);
+  const result = { account, balance, metrics };
   const events = decision.events.map((event) =>
     event.resource.type === "account" ? { ...event, object: liveBody(result) } : event,
   );
@@ -153,23 +161,26 @@ interface Held {
 }
 
 /**
- * The positions of an account whose own items were read just now, with the prices that they are valued at; undefined
- * where it has none. Which prices these are its risk says. Where the items are not of one moment with the positions all
- * of them are read again.
+ * The positions of an account whose own items were read just now, with their due nights and the prices that they are
+ * valued at; undefined where it has none. Which prices these are its risk says. Where the items are not of one moment
+ * with the positions all of them are read again.
  */
 export async function readHeld(
   load: Load,
-  { tenant_id: tenant }: Context,
+  context: Context,
   own: { readonly account: Account; readonly balance: Balance; readonly risk: StoredRisk | undefined },
 ): Promise<Held | undefined> {
   const { account, balance, risk } = own;
   untilOpened(account);
   if (balance.positions === 0) return undefined;
+  const { tenant_id: tenant, now } = context;
   const expected = (risk?.triggers ?? []).map(({ symbol }) => ({ symbol, currency: account.currency }));
   const holder = readHolder(readsOf(load), tenant, account.id, {}, { ...own, found: {} });
   const positions = holder.then((read) => read?.state.positions ?? []);
   const [read, market] = await Promise.all([holder, readMarketOf(tenant, positions, expected)]);
-  return read === undefined || read.state.positions.length === 0 ? undefined : { state: read.state, market };
+  if (read === undefined || read.state.positions.length === 0) return undefined;
+  const rollovers = await readRollovers(context, read.state, market);
+  return { state: withNights(read.state, market, rollovers, now), market };
 }
 
 /**

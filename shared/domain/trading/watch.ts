@@ -179,9 +179,10 @@ function withExposureIndex<R>(
   context: Context,
   most = maxChanges,
 ): Accepted<R> & { readonly complete: boolean } {
+  const dealt = new Set(decision.changes.flatMap((change) => tradeOf(change) ?? []));
   const others = decision.changes
     .filter((change) => !("entity" in change) || change.entity !== "risk")
-    .map((change) => onStored(change, state));
+    .map((change) => onStored(change, state, dealt));
   const room = most - 1 - others.length;
   const step = leverageStep(state, after, others, outcome.mayLiquidate);
   const known = state.risk?.triggers ?? [];
@@ -217,8 +218,9 @@ function asStored(
   changes: readonly TradingChange[],
 ): readonly Position[] {
   if (stored.size === 0) return positions;
-  const written = new Set(changes.flatMap((change) => (isPositionChange(change) ? [idOf(change)] : [])));
-  return positions.map((position) => (written.has(position.id) ? position : (stored.get(position.id) ?? position)));
+  const items = changes.filter((change) => isPositionChange(change) && change.op === "update");
+  const written = new Map(items.map((change) => [idOf(change), change.after]));
+  return positions.map((position) => written.get(position.id) ?? stored.get(position.id) ?? position);
 }
 
 /** What is still to be written of a change of leverage, and whether nothing of it is left then. */
@@ -255,11 +257,27 @@ function isOutdated(stored: ReadonlyMap<string, Position>, { id, version }: Posi
   return item !== undefined && item.version !== version;
 }
 
-/** The change of a position that was decided on it as it is read, made one of its item. */
-function onStored(change: TradingChange, { stored }: WatchedState): TradingChange {
+/**
+ * The change of a position that was decided on it as it is read, made one of its item. Nights are stored with a trade:
+ * those of a position whose trade is not among the `dealt` stay due, so that none is on one of them alone.
+ */
+function onStored(change: TradingChange, { stored }: WatchedState, dealt: ReadonlySet<string>): TradingChange {
   if (!isPositionChange(change) || change.op === "create") return change;
   const before = stored?.get(change.before.id);
-  return before === undefined ? change : { ...change, before };
+  if (before === undefined) return change;
+  if (change.op === "remove" || dealt.has(before.trade_id)) return { ...change, before };
+  const { swap_through: _due, ...after } = change.after;
+  const { swap_minor, swap_through } = before;
+  return {
+    ...change,
+    before,
+    after: { ...after, swap_minor, ...(swap_through === undefined ? {} : { swap_through }) },
+  };
+}
+
+/** The trade that a change updates. */
+function tradeOf(change: TradingChange): string | undefined {
+  return change.op === "update" && change.entity === "trade" ? (change.before as Trade).id : undefined;
 }
 
 /** When an account is due that something is left of: at once, or, while the evaluator writes it, if it dies. */
