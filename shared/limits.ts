@@ -227,6 +227,11 @@ export const limits = {
   transfers: {
     /** A firm quote is void after this time: prices move, and it is a free option as long as it stands. */
     quote_seconds: 30,
+    /**
+     * A transfer at a firm quote that is not made in one commit begins its debit within this time after it was asked
+     * for: what a function has to go on with it. Later its rate would be a free option.
+     */
+    quoted_debit_seconds: 30,
     /** A firm quote is at most for an amount that is worth so many USD at mid. */
     max_quote_usd: 10_000n,
     /** The mark-up of a firm quote is at least this, in hundredths of a percent. */

@@ -1,8 +1,9 @@
+import { limits } from "../../limits.ts";
 import type { CreateTransfer } from "../../schema/transaction.ts";
 import type { Account, Balance } from "../account.ts";
 import { announcing } from "../command/announce.ts";
 import { commandBack, commandForward, isCommanded, issued, refuseSource } from "../command/money.ts";
-import { type Change, type Context, type Decision, type Refusal, unchanged } from "../decision.ts";
+import { type Change, type Context, type Decision, type Refusal, refuse, unchanged } from "../decision.ts";
 import { formatAmount } from "../money.ts";
 import { adjustBalance, equal, notClosed, refusePayment } from "../posting.ts";
 import {
@@ -94,7 +95,8 @@ const passing: ReadonlySet<Refusal["code"]> = new Set(["market_closed", "metrics
 
 /**
  * Decides the debit of a transfer that may begin: on an account of this service it is booked, on a platform's it is
- * asked for. What it credits is fixed now. It ends where it cannot be made any more, and waits where that may pass.
+ * asked for. What it credits is fixed now. It ends where it cannot be made any more, which is where its firm quote has
+ * not held that long, and waits where that may pass.
  * @param rate the rate of now; undefined where it does not change
  */
 export function beginTransfer(
@@ -117,6 +119,9 @@ function begun(
   { rate, to }: { readonly rate: Decision<TransferRate> | undefined; readonly to: Account },
   context: Context,
 ): Decision<Transaction> {
+  if (isOutlived(before, context)) {
+    return refuse("transfer_quote_invalid", "The debit could not begin as long as the quote holds.");
+  }
   if (rate?.ok === false) return rate;
   const { balance, margin, account } = accountContext;
   if (balance.accepts !== "all") return refuseGate(account);
@@ -133,6 +138,15 @@ function begun(
   if (refusal !== undefined) return refusal;
   const after = { ...moved(before, "processing", context, null), ...terms };
   return book(before, after, accountContext, context, intoTransit(before));
+}
+
+/**
+ * Whether a firm quote does not hold any more for the debit of its transfer. It was valid when the transfer was asked
+ * for, so its time is counted from there: a transfer that waits for a price must not be made at the rate of days ago.
+ */
+function isOutlived({ transfer, created_at }: Transaction, { now }: Context): boolean {
+  const heldMs = Date.parse(now) - Date.parse(created_at);
+  return (transfer?.quote_id ?? null) !== null && heldMs > limits.transfers.quoted_debit_seconds * 1000;
 }
 
 function shownRate(
