@@ -268,6 +268,32 @@ describe("a day and a moment", () => {
     }
   });
 
+  const beyond = { code: "out_of_range", detail: "must be within the years 0000 to 9999 in UTC" };
+
+  it.each([
+    ["9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59Z"],
+    ["9999-12-31T23:59:59-00:01", "9999-12-31T23:58:59-00:01"],
+    ["0000-01-01T00:00:00+23:59", "0000-01-01T23:59:00+23:59"],
+    ["0000-01-01T00:00:59.999+00:01", "0000-01-01T00:00:00Z"],
+  ])("in another year than 0000 to 9999 in UTC are refused wherever a time is sent: %s, but not %s", (past, last) => {
+    const deposit = { account_id: "acc_01JD0000000000000000000002", amount: "1" };
+    const check = (expires_at: string) => ({ verification: { expires_at } });
+    expect(bodyProblem(createDeposit.body, { ...deposit, expires_at: past }).errors).toEqual([
+      { pointer: "#/expires_at", ...beyond },
+    ]);
+    expect(bodyProblem(updateClient.body, check(past)).errors).toEqual([
+      { pointer: "#/verification/expires_at", ...beyond },
+    ]);
+    expect(problemOf(() => validQuery(listClients.query, { created_to: [past] })).errors).toEqual([
+      { parameter: "created_to", ...beyond },
+    ]);
+    expect(validBody(createDeposit.body, { ...deposit, expires_at: last }, new Set())).toMatchObject({
+      expires_at: last,
+    });
+    expect(validBody(updateClient.body, check(last), new Set())).toMatchObject(check(last));
+    expect(validQuery(listClients.query, { created_to: [last] })).toMatchObject({ created_to: last });
+  });
+
   it("are refused and taken as by the library whatever is written", () => {
     const digits = fc.stringMatching(/^[0-9]{2}$/);
     const zone = fc.constantFrom("Z", "z", "", "+01:00", "-23:59", "+24:00", "+0100", " Z");
