@@ -111,6 +111,9 @@ function decideMove(
   const scope = allowed[to];
   if (scope === undefined) return refuseMove(from, to, allowed);
   if (!context.scopes.includes(scope)) return refuseScope(scope);
+  if (isOver(transaction, context) && goesOn(to) && request.operation_id === undefined) {
+    return refuseOver(transaction, to, allowed);
+  }
   const reason = request.reason ? { code: request.reason.code, message: request.reason.message ?? null } : null;
   if (needsReason.has(to) && reason === null) {
     return refuseField("validation_failed", "reason", `is required for the status ${to}`, "required");
@@ -176,6 +179,26 @@ function refuseMove(from: TransactionState, to: TransactionState, allowed: objec
   });
 }
 
+/** Whether the time to decide a transaction is over: it fails as expired, if the sweep has not come by yet. */
+function isOver({ status, expires_at }: Transaction, { now }: Context): boolean {
+  return (status === "pending" || status === "approved") && expires_at !== null && expires_at <= now;
+}
+
+/**
+ * Whether a move takes a transaction on its way to being booked. At the end of its time it is refused, unless the
+ * request names an operation of the platform: that money has moved already and must be booked.
+ */
+function goesOn(to: TransactionState): boolean {
+  return to === "approved" || to === "processing" || to === "completed";
+}
+
+function refuseOver({ status: from, expires_at }: Transaction, to: TransactionState, moves: object) {
+  const allowed = (Object.keys(moves) as TransactionState[]).filter((state) => !goesOn(state));
+  return refuse("illegal_transition", `A ${from} transaction cannot become ${to} after its end at ${expires_at}.`, {
+    extra: { from, to, allowed },
+  });
+}
+
 /**
  * Decides what happens to a transaction that was not decided in time, and to credit at its end; undefined when its time
  * has not come.
@@ -185,10 +208,8 @@ export function expireTransaction(
   accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> | undefined {
-  const { status, expires_at } = transaction;
-  if (status === "completed") return expireCredit(transaction, accountContext, context);
-  if ((status !== "pending" && status !== "approved") || expires_at === null || expires_at > context.now)
-    return undefined;
+  if (transaction.status === "completed") return expireCredit(transaction, accountContext, context);
+  if (!isOver(transaction, context)) return undefined;
   const after = moved(transaction, "failed", context, { code: "expired", message: null });
   return withLegs(transaction, accountContext, end(transaction, after, accountContext, context), context);
 }

@@ -62,16 +62,34 @@ describe("a transaction without a decision", () => {
     expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: "#/expires_at" }] } });
   });
 
+  it("is neither approved nor paid once its time is over, also where the sweep has not come yet", async () => {
+    const account = await broker.account("10.00");
+    const ends = Date.now() + 3_600_000;
+    const withdrawal = await broker.withdrawal(account, "10.00", { expires_at: new Date(ends).toISOString() });
+    vi.useFakeTimers({ toFake: ["Date"], now: ends });
+    for (const to of ["approved", "processing", "completed"]) {
+      expect(await broker.move(withdrawal, to)).toMatchObject({
+        status: 409,
+        body: { code: "illegal_transition", allowed: ["rejected", "cancelled"] },
+      });
+    }
+    const settle = `/sandbox/transactions/${withdrawal.id}/settle`;
+    expect(await api.call(caller, "POST", settle)).toMatchObject({ status: 409, body: { code: "illegal_transition" } });
+    await sweepEvents({}, lambdaContext());
+    expect(await broker.get(`/transactions/${withdrawal.id}`)).toMatchObject({ status: "failed" });
+    expect(await broker.get(`/accounts/${account.id}`)).toMatchObject({ balance: "10.00", held: "0.00" });
+  });
+
   it("is decided by the caller or by the sweep, never by both", async () => {
     for (let turn = 0; turn < 5; turn += 1) {
       const account = await broker.account("10.00");
       const ends = Date.now() + 3_600_000;
       const withdrawal = await broker.withdrawal(account, "10.00", { expires_at: new Date(ends).toISOString() });
       vi.useFakeTimers({ toFake: ["Date"], now: ends + 1 });
-      const [move] = await Promise.all([broker.move(withdrawal, "completed"), sweepEvents({}, lambdaContext())]);
+      const [move] = await Promise.all([broker.move(withdrawal, "cancelled"), sweepEvents({}, lambdaContext())]);
       const { status } = await broker.get(`/transactions/${withdrawal.id}`);
       vi.useRealTimers();
-      expect([move.status, status]).toEqual(move.status === 200 ? [200, "completed"] : [409, "failed"]);
+      expect([move.status, status]).toEqual(move.status === 200 ? [200, "cancelled"] : [409, "failed"]);
     }
   });
 });

@@ -354,6 +354,31 @@ describe("a transaction without a decision", () => {
     }
   });
 
+  it.each(kinds)("of kind %s goes no further at its time, though it has not failed yet, and may still end", (kind) => {
+    for (const status of ["pending", "approved"] as const) {
+      const { transaction, accountContext } = standing(kind, status);
+      const move = (to: TransactionState, days: number) =>
+        moveTransaction(transaction, accountContext, { status: to, reason }, daysLater(days));
+      const ends: readonly TransactionState[] =
+        status === "pending" ? ["rejected", "cancelled"] : ["cancelled", "failed"];
+      for (const to of ends) expect(accepted(move(to, 7)).result.status).toBe(to);
+      for (const to of ["approved", "processing", "completed"] as const) {
+        if (to === status) continue;
+        expect(accepted(move(to, 6.99)).result.status).toBe(to);
+        expect(refused(move(to, 7))).toEqual({
+          code: "illegal_transition",
+          detail: `A ${status} transaction cannot become ${to} after its end at ${transaction.expires_at}.`,
+          extra: { from: status, to, allowed: ends },
+        });
+      }
+    }
+  });
+
+  it("that is in processing is completed at any time: it has no end any more", () => {
+    const { transaction, accountContext } = standing("deposit", "processing");
+    expect(moveTransaction(transaction, accountContext, { status: "completed" }, daysLater(30)).ok).toBe(true);
+  });
+
   it.each(["processing", "completed", "rejected", "cancelled", "failed", "returned"] as const)(
     "stays when it is %s",
     (status) => {

@@ -343,6 +343,18 @@ describe("a person at the platform", () => {
     expect(books.balance.balance_minor).toBe(10_000n);
   });
 
+  it("also after the end of a transaction, which goes no further without the operation", () => {
+    const books = new TwoBooks();
+    const id = books.request("deposit", "100.00")?.id ?? "";
+    books.pass(7 * 86_400);
+    for (const status of ["approved", "processing", "completed"] as const) {
+      expect(books.move(id, { status })).toBeUndefined();
+    }
+    expect(books.move(id, { status: "completed", operation_id: "B-1" })?.status).toBe("completed");
+    expect(books.report(books.operate(10_000n, null))).toBe("applied");
+    expect(books.balance.balance_minor).toBe(10_000n);
+  });
+
   it("and a failure that names an operation is refused: the platform has done it or it has not", () => {
     const books = new TwoBooks();
     const deposit = books.request("deposit", "100.00", "0", "completed");
