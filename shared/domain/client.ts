@@ -44,6 +44,18 @@ const statusMoves: Readonly<Record<Client["status"], readonly Client["status"][]
   closed: [],
 };
 
+/**
+ * Whether a client counts as verified: from its `expires_at` on a verification does not, whatever its status says.
+ * A closed client cannot be verified again: what it was at its closing counts for the money that it has yet to get.
+ */
+export function isVerified(
+  { verification_status, verification, closed_at }: Pick<Client, "verification_status" | "verification" | "closed_at">,
+  now: string,
+): boolean {
+  const { expires_at } = verification;
+  return verification_status === "verified" && (expires_at === null || expires_at > (closed_at ?? now));
+}
+
 /** The client as GET shows it. */
 export function clientBody(client: Client): ClientBody {
   const { tenant_id: _tenant, open_accounts: _open, audit_key: _key, ...fields } = client;
@@ -180,7 +192,8 @@ function amendVerification(
   patch: Patch,
   context: Context,
 ): Decision<Pick<Client, "verification_status" | "verification">> {
-  const from = client.verification_status;
+  const lapsed = client.verification_status === "verified" && !isVerified(client, context.now);
+  const from = lapsed && patch.verification_status === "verified" ? "expired" : client.verification_status;
   const to = patch.verification_status ?? from;
   const verification = { ...client.verification, ...verificationPatch(patch) } as Client["verification"];
   const touched = patch.verification !== undefined;
@@ -209,12 +222,19 @@ function amendVerification(
           level: patch.verification?.level ?? "full",
           verified_at: moment,
           verified_by: context.actor.id,
+          expires_at: endOf(verification, patch, moment),
           rejection_reasons: [],
         }
       : to === "pending"
         ? { ...verification, submitted_at: moment, verified_at: null, verified_by: null, rejection_reasons: [] }
         : { ...verification, verified_at: null, verified_by: null };
   return unchanged({ verification_status: to, verification: next });
+}
+
+/** The end of a new verification: one that is over was that of the verification before, unless the request names it. */
+function endOf({ expires_at }: Client["verification"], { verification }: Patch, now: string): string | null {
+  const isPast = expires_at !== null && expires_at <= now;
+  return isPast && verification?.expires_at === undefined ? null : expires_at;
 }
 
 /** The caller's members of `verification`, its end in UTC with milliseconds as every moment is shown. */

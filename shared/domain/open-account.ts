@@ -11,7 +11,7 @@ import {
   refuseLeverage,
   refuseRange,
 } from "./account.ts";
-import type { Client } from "./client.ts";
+import { type Client, isVerified } from "./client.ts";
 import { type Change, type Context, type Decision, refuse, refuseField, unchanged } from "./decision.ts";
 import { type FeedSource, isEnded } from "./feed/source.ts";
 import type { Tenant } from "./tenant.ts";
@@ -36,11 +36,7 @@ export function openAccount(
     return refuse("too_many_accounts", `A client may have ${limits.client.max_accounts} accounts.`);
   }
   const type = request.type ?? "live";
-  if (
-    type === "live" &&
-    tenant.require_verified_client === "live_account" &&
-    client.verification_status !== "verified"
-  ) {
+  if (type === "live" && tenant.require_verified_client === "live_account" && !isVerified(client, context.now)) {
     return refuse("client_not_verified", "The client must be verified to have a live account.");
   }
   if (request.currency !== undefined && !tenant.currencies.includes(request.currency)) {

@@ -1,5 +1,5 @@
 import type { CreateDeposit, CreateWithdrawal } from "../schema/transaction.ts";
-import type { Client } from "./client.ts";
+import { type Client, isVerified } from "./client.ts";
 import { announcing } from "./command/announce.ts";
 import { forwardMinor, isCommanded, issued, refuseSource } from "./command/money.ts";
 import { type Context, type Decision, type Requirement, refuse, refuseScope } from "./decision.ts";
@@ -70,7 +70,7 @@ export function requestWithdrawal(
   const ended = isCommanded(account) ? refuseSource(accountContext) : undefined;
   if (ended !== undefined) return ended;
   if (client.status !== "active") return refuse("client_suspended", "The client may not withdraw while suspended.");
-  if (tenant.require_verified_client !== "none" && client.verification_status !== "verified") {
+  if (tenant.require_verified_client !== "none" && !isVerified(client, context.now)) {
     return refuse("client_not_verified", "The client must be verified to withdraw.");
   }
   const draft = draftTransaction("withdrawal", accountContext, request, context);

@@ -36,7 +36,7 @@ export async function decideTransfer(
   const sides = await readSides(load, request);
   if (!sides.ok) return sides;
   const { tenant, client, from, to } = sides.result;
-  const amount = transferAmount(sides.result, request);
+  const amount = transferAmount(sides.result, request, context);
   if (!amount.ok) return amount;
   const { quote } = request.quote_id === undefined ? {} : await load({ quote: ref.transferQuote(client.id) });
   const rate: Decision<TransferRate> =

@@ -184,5 +184,13 @@ describe("the settings of a brokerage", () => {
       await api.call(own, "PATCH", `/clients/${id}`, { body: { verification_status: "verified" } });
     }
     expect([(await open("live")).status, (await withdraw()).status]).toEqual([201, 201]);
+    const patchOwner = (body: object) => api.call(own, "PATCH", `/clients/${account.client_id}`, { body });
+    await patchOwner({ verification: { expires_at: new Date(Date.now() - 1).toISOString() } });
+    expect((await withdraw()).status).toBe(out);
+    expect(await patchOwner({ verification_status: "verified" })).toMatchObject({
+      status: 200,
+      body: { verification: { expires_at: null } },
+    });
+    expect((await withdraw()).status).toBe(201);
   });
 });

@@ -36,7 +36,7 @@ export function quoteTransfer(
   request: CreateTransferQuote,
   context: Context,
 ): Decision<TransferQuote> {
-  const amount = transferAmount(sides, request);
+  const amount = transferAmount(sides, request, context);
   if (!amount.ok) return amount;
   const [from, to] = [sides.from.account, sides.to.account];
   if (from.client_id !== to.client_id) {

@@ -1,6 +1,6 @@
 import type { CreateTransfer } from "../../schema/transaction.ts";
 import type { Account, Balance } from "../account.ts";
-import type { Client } from "../client.ts";
+import { type Client, isVerified } from "../client.ts";
 import { isCommanded } from "../command/money.ts";
 import {
   type Change,
@@ -49,7 +49,11 @@ export interface Transfer extends TransferRate {
  * The amount of a transfer, or why these two accounts can have none: they differ and are both live or both demo; the
  * client may withdraw; the first pays as for a withdrawal, the second takes what a deposit may.
  */
-export function transferAmount(sides: TransferSides, request: Pick<CreateTransfer, "amount">): Decision<bigint> {
+export function transferAmount(
+  sides: TransferSides,
+  request: Pick<CreateTransfer, "amount">,
+  { now }: Pick<Context, "now">,
+): Decision<bigint> {
   const { tenant, client, from, to } = sides;
   const refused = (field: string, detail: string) => refuseField("transfer_not_allowed", field, detail);
   if (from.account.id === to.account.id) return refused("to_account_id", "The two accounts are one.");
@@ -61,7 +65,7 @@ export function transferAmount(sides: TransferSides, request: Pick<CreateTransfe
   if (from.balance.accepts !== "all") return refuseGate(from.account);
   if (to.balance.accepts === "none") return refuseGate(to.account);
   if (client.status !== "active") return refuse("client_suspended", "The client may not transfer while suspended.");
-  if (tenant.require_verified_client !== "none" && client.verification_status !== "verified") {
+  if (tenant.require_verified_client !== "none" && !isVerified(client, now)) {
     return refuse("client_not_verified", "The client must be verified to transfer.");
   }
   const amount = parseAmount(request.amount, from.account.currency);

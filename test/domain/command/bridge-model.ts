@@ -169,7 +169,8 @@ export class TwoBooks extends BookTable {
     const [debited, credited] = [this.accountOf(from), this.accountOf(to)];
     const request = { from_account_id: from, to_account_id: to, amount };
     const context = this.context();
-    const found = transferAmount({ ...debited, client: someClient(), from: debited, to: credited }, request);
+    const sides = { ...debited, client: someClient(), from: debited, to: credited };
+    const found = transferAmount(sides, request, context);
     if (!found.ok) return undefined;
     const none = { rounding_minor: 0n, income_minor: 0n, conversion: null, mark_up_percent: "0.00", quote_id: null };
     const money = { amount_minor: found.result, credit_minor: found.result };

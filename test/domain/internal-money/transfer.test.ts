@@ -152,11 +152,15 @@ describe("a transfer", () => {
     const sides = sidesOf("USD", "USD");
     const { from, to } = sides;
     const codeOf = (more: Partial<TransferSides>) =>
-      refused(transferAmount({ ...sides, ...more }, { amount: "1.00" })).code;
-    expect(accepted(transferAmount(sides, { amount: "1.00" })).result).toBe(100n);
+      refused(transferAmount({ ...sides, ...more }, { amount: "1.00" }, context)).code;
+    expect(accepted(transferAmount(sides, { amount: "1.00" }, context)).result).toBe(100n);
     expect(
       accepted(
-        transferAmount({ ...sides, to: { ...to, balance: { ...to.balance, accepts: "close_only" } } }, { amount: "1" }),
+        transferAmount(
+          { ...sides, to: { ...to, balance: { ...to.balance, accepts: "close_only" } } },
+          { amount: "1" },
+          context,
+        ),
       ).ok,
     ).toBe(true);
     expect(codeOf({ to: from })).toBe("transfer_not_allowed");
