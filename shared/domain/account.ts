@@ -37,6 +37,8 @@ export interface Account extends Omit<AccountBody, MoneyField | "source_id" | "p
   readonly orders_void_at?: string;
   /** Terms that its platform was asked for, each with the command that asks; absent while there are none. */
   readonly pending?: PendingTerms;
+  /** It was closed, and money came back to it: its client may be closed since then. Absent of every other account. */
+  readonly reopened?: true;
   /** A change of leverage that stored positions do not all follow yet; absent once they do. */
   readonly leverage_change?: LeverageChange;
   /** The snapshot that the account was adopted from: items up to its number are in what was adopted. */
@@ -226,6 +228,7 @@ export function accountBody(account: Account, balance: Balance): AccountBody {
     tenant_id: _tenant,
     trading_mode_before: _before,
     orders_void_at: _void,
+    reopened: _reopened,
     leverage_change: _change,
     baseline: _baseline,
     opening: _opening,

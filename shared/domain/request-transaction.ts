@@ -18,14 +18,21 @@ import {
 import { holdAmount, refuseTaking } from "./transaction-booking.ts";
 import { legChanges } from "./transaction-legs.ts";
 
-/** Decides `POST /transactions/deposit`. Nothing is credited before the deposit is completed. */
+/**
+ * Decides `POST /transactions/deposit`. Nothing is credited before the deposit is completed.
+ * @param client the client of the account, which may be closed only where the account was reopened
+ */
 export function requestDeposit(
   accountContext: AccountContext,
   request: CreateDeposit,
   context: Context,
+  client?: Pick<Client, "status">,
 ): Decision<Transaction> {
   const { balance, account } = accountContext;
   if (balance.accepts === "none") return refuseGate(account);
+  if (client?.status === "closed") {
+    return refuse("client_closed", "The client is closed: what the account has can only be withdrawn.");
+  }
   const ended = isCommanded(account) ? refuseSource(accountContext) : undefined;
   if (ended !== undefined) return ended;
   const draft = draftTransaction("deposit", accountContext, request, context);
@@ -69,7 +76,8 @@ export function requestWithdrawal(
   if (balance.accepts !== "all") return refuseGate(account);
   const ended = isCommanded(account) ? refuseSource(accountContext) : undefined;
   if (ended !== undefined) return ended;
-  if (client.status !== "active") return refuse("client_suspended", "The client may not withdraw while suspended.");
+  // Money that came back after the client was closed is still theirs.
+  if (client.status === "suspended") return refuse("client_suspended", "The client may not withdraw while suspended.");
   if (tenant.require_verified_client !== "none" && !isVerified(client, context.now)) {
     return refuse("client_not_verified", "The client must be verified to withdraw.");
   }

@@ -232,7 +232,7 @@ export function bookReturn(
   if (!below && !reopened) return settled(before, returned, changes, []);
   const next: Account = {
     ...account,
-    ...(reopened ? { status: "disabled", closed_at: null } : { trading_mode: "close_only" }),
+    ...(reopened ? { status: "disabled", closed_at: null, reopened: true } : { trading_mode: "close_only" }),
     updated_at: later(account.updated_at, context.now),
     version: account.version + 1,
   };

@@ -77,7 +77,7 @@ export const createDeposit = route({
   reply: Transaction,
   status: 201,
   example: { account_id: "acc_01JD0000000000000000000002", amount: "1000.00" },
-  refusals: [...entryRefusals],
+  refusals: [...entryRefusals, "client_closed"],
   emits: moneyEvents,
 });
 
@@ -189,6 +189,7 @@ const transferRefusals = [
   "account_close_only",
   "platform_account",
   "transfer_not_allowed",
+  "client_closed",
   "client_suspended",
   "client_not_verified",
   "amount_precision",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { atOnce, brokerage, clientRequest, statusCounts } from "../support/builders/brokerage.ts";
 import { newCaller } from "../support/emulator/request.ts";
-import { api, broker, caller, post, raceTurns } from "./states-cases.ts";
+import { api, broker, caller, patch, post, raceTurns } from "./states-cases.ts";
 
 describe("a transaction", () => {
   it("goes out in steps: approved, in processing, paid; what fails on the way is credited back", async () => {
@@ -162,6 +162,31 @@ describe("the settings of a brokerage", () => {
     });
     expect((await checking.move(withdrawal, "approved")).body.approved_by.id).toBe(checker.application_id);
     expect((await making.move(withdrawal, "completed")).status).toBe(200);
+  });
+
+  it("let a payout that comes back after the client was closed out again, and no other money in", async () => {
+    const account = await broker.account("10.00");
+    const other = await broker.account();
+    const payout = await broker.withdrawal(account, "10.00", { status: "completed" });
+    const close = async () => {
+      await api.call(caller, "DELETE", `/accounts/${account.id}`);
+      return patch(`/accounts/${account.id}`, { status: "closed" });
+    };
+    await close();
+    expect((await patch(`/clients/${account.client_id}`, { status: "closed" })).status).toBe(200);
+    expect((await broker.move(payout, "returned")).status).toBe(200);
+    expect(await patch(`/accounts/${account.id}`, { status: "active" })).toMatchObject({
+      status: 200,
+      body: { status: "active", balance: "10.00" },
+    });
+    const refused = { status: 409, body: { code: "client_closed" } };
+    expect(await post("deposit", account, "1.00")).toMatchObject(refused);
+    expect(await post("deposit", account, "1.00", { status: "completed" })).toMatchObject(refused);
+    const transfer = { from_account_id: account.id, to_account_id: other.id, amount: "1.00" };
+    expect(await api.call(caller, "POST", "/transactions/transfer", { body: transfer })).toMatchObject(refused);
+    expect(await api.call(caller, "POST", "/transfer_quotes", { body: transfer })).toMatchObject(refused);
+    expect((await post("withdrawal", account, "10.00", { status: "completed" })).status).toBe(201);
+    expect(await close()).toMatchObject({ status: 200, body: { status: "closed", balance: "0.00" } });
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expireTransaction, moveTransaction } from "../../shared/domain/move-transaction.ts";
-import { requestWithdrawal } from "../../shared/domain/request-transaction.ts";
+import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
 import { type AccountContext, transactionBody } from "../../shared/domain/transaction.ts";
 import type { Scope } from "../../shared/schema/scope.ts";
 import type { TransactionState } from "../../shared/schema/transaction.ts";
@@ -71,9 +71,12 @@ describe("a withdrawal is refused", () => {
   const on = someAccount({}, { balance_minor: 100_000n });
   const body = { account_id: on.account.id, amount: "1" };
 
-  it("when the client is suspended", () => {
+  it("when the client is suspended; a closed one may withdraw what came back, and gets no deposit", () => {
     const client = someClient({ status: "suspended" });
     expect(refused(requestWithdrawal(client, on, body, decisionContext())).code).toBe("client_suspended");
+    const closed = someClient({ status: "closed" });
+    expect(requestWithdrawal(closed, on, body, decisionContext()).ok).toBe(true);
+    expect(refused(requestDeposit(on, body, decisionContext(), closed)).code).toBe("client_closed");
   });
 
   it("when the tenant wants verified clients and this one is not", () => {

@@ -36,6 +36,12 @@ describe("a verification", () => {
     expect(gates(verified(expires_at))).toEqual([answer, answer, answer]);
   });
 
+  it("of a closed client counts as it was at the closing, since the client cannot be verified again", () => {
+    const closed = (closed_at: string) => gates(verified(past, { status: "closed", closed_at }));
+    expect(closed("2026-11-20T00:00:00.000Z")).toEqual(["ok", "client_closed", "client_closed"]);
+    expect(closed(past)).toEqual(["client_not_verified", "client_closed", "client_closed"]);
+  });
+
   const amended = (client: Client, patch: UpdateClient) => {
     const { result, events } = accepted(amendClient(client, patch, decisionContext()));
     const { verification_status, verification } = result;

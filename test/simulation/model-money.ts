@@ -39,10 +39,10 @@ export function bookMoney(books: Books, intent: Of<"book">, creator: number, id:
 
 function gateRefusal(books: Books, account: ModelAccount, kind: ModelTransaction["kind"]): Expected | undefined {
   if (account.status !== "active") return refused(409, `account_${account.status}`);
-  if (kind === "deposit") return undefined;
-  if (account.trading_mode !== "full") return refused(409, "account_close_only");
   const client = books.clients.get(account.client_id);
-  if (client?.status !== "active") return refused(409, "client_suspended");
+  if (kind === "deposit") return client?.status === "closed" ? refused(409, "client_closed") : undefined;
+  if (account.trading_mode !== "full") return refused(409, "account_close_only");
+  if (client === undefined || client.status === "suspended") return refused(409, "client_suspended");
   const unverified = client.verification_status !== "verified";
   if (books.require_verified_client !== "none" && unverified) return refused(409, "client_not_verified");
   return undefined;

@@ -170,6 +170,7 @@ describe("a transfer", () => {
       "account_close_only",
     );
     expect(codeOf({ to: side("USD", { accepts: "none" }, { status: "disabled" }) })).toBe("account_disabled");
+    expect(codeOf({ client: { ...client, status: "closed" } })).toBe("client_closed");
     expect(codeOf({ client: { ...client, status: "suspended" } })).toBe("client_suspended");
     expect(codeOf({ tenant: { ...tenant, require_verified_client: "withdrawal" } })).toBe("client_not_verified");
   });
