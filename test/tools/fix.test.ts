@@ -7,6 +7,7 @@ import { readConfig } from "../../infra/tools/bridge/config.ts";
 import { Gate, type Numbered } from "../../infra/tools/bridge/fix/gate.ts";
 import { SentNumbers } from "../../infra/tools/bridge/fix/numbers.ts";
 import { type TranslateConfig, translate } from "../../infra/tools/bridge/fix/translate.ts";
+import { unitsOf } from "../../infra/tools/bridge/units.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "brokerage-fix-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -51,11 +52,71 @@ describe("a message of a venue", () => {
   it.each([
     ["is cancelled", fill.replace("150=F", "150=H"), "by hand"],
     ["is corrected in FIX 4.2", fill.replace("150=F", "20=2|150=2"), "by hand"],
-    ["names no account", fill.replace("|1=5001", ""), "names no account"],
   ])("is reported to a person when it %s", (_, text, note) => {
     const translated = translate(message(text), lots);
     expect(translated.events).toEqual([]);
     expect(translated.note).toContain(note);
+  });
+
+  it.each([
+    ["29000.", "29000"],
+    ["000029000", "29000"],
+    ["+29000.0000000000000000", "29000.000000000000"],
+    [".5", "0.5"],
+    ["0.123456789012", "0.123456789012"],
+    ["123456789012345678901234567890.25", "123456789012345678901234567890.25"],
+  ])("has every digit of the quantity %s", (quantity, lot) => {
+    const [event] = translate(message(fill.replace("32=10000", `32=${quantity}`)), {}).events;
+    expect(event?.kind === "fill" && unitsOf(event.fill.lots)).toBe(unitsOf(lot));
+  });
+
+  it("has prices and money as plain decimals", () => {
+    const text = `${fill.replace("31=1.10005", "31=01.10005")}|12=+5|9001=-0.|9002=-.50`;
+    const config = { ...lots, tags: { commission: 12, profit: 9001 } };
+    const expected = { price: "1.10005", commission: "5", profit: "0" };
+    expect(translate(message(text), config).events).toMatchObject([{ fill: expected }]);
+    const other = { ...lots, tags: { profit: 9002 } };
+    expect(translate(message(text), other).events).toMatchObject([{ fill: { profit: "-0.50" } }]);
+  });
+
+  it.each([
+    ["a quantity that is no decimal", fill.replace("32=10000", "32=1e4"), "32=1e4 is no decimal"],
+    ["a quantity without a digit", fill.replace("32=10000", "32=."), "32=. is no decimal"],
+    [
+      "too many decimals",
+      fill.replace("32=10000", "32=0.1234567890123"),
+      "32=0.1234567890123 has more than 12 decimals",
+    ],
+    ["a part of the smallest lot", fill.replace("32=10000", "32=0.00000001"), "is no plain number of lots of 100000"],
+    ["a quantity below 0", fill.replace("32=10000", "32=-1"), "32=-1 is below 0"],
+    ["no quantity", fill.replace("|32=10000", ""), "32= names no quantity"],
+    ["no price", fill.replace("|31=1.10005", ""), "31= names no price"],
+    ["no side", fill.replace("54=1", "54=7"), "54=7 neither buys nor sells"],
+    ["no name", fill.replace("|17=E1", ""), "17= names no deal"],
+    ["no account", fill.replace("|1=5001", ""), "1= names no account"],
+    ["a trade report without sides", "35=AE|571=T1|32=100|31=2650.10|55=XAUUSD", "552= names no side"],
+  ])("cannot be passed over with %s, unless a person books the deal", (_, text, sentence) => {
+    expect(() => translate(message(text), lots)).toThrow(sentence);
+    const id = /\|(?:17|571)=([^|]+)/.exec(text)?.[1];
+    if (id === undefined) return;
+    expect(() => translate(message(text), { ...lots, by_hand: ["E2"] })).toThrow(sentence);
+    const { events, note } = translate(message(text), { ...lots, by_hand: [id] });
+    expect([events, note]).toEqual([[], expect.stringContaining(`The deal ${id} is left to a person`)]);
+  });
+
+  it("is read although by_hand names it, where it can be read", () => {
+    expect(translate(message(fill), { ...lots, by_hand: ["E1"] }).events).toHaveLength(1);
+  });
+
+  it("changes nothing with the quantity 0, and says so", () => {
+    const { events, note } = translate(message(fill.replace("32=10000", "32=0")), lots);
+    expect([events, note]).toEqual([[], "The deal E1 has the quantity 0, and changes nothing."]);
+  });
+
+  it("leaves out the side of a counterparty without an account", () => {
+    const NoSides = [{ Side: "1" }, { Side: "2", Account: "5002" }];
+    const report = message("35=AE|571=T1|32=100|31=2650.10|55=XAUUSD", { NoSides });
+    expect(translate(report, lots).events).toMatchObject([{ fill: { deal_id: "T1/2", platform_login: "5002" } }]);
   });
 
   it("becomes a fill of each side as a trade capture report", () => {
@@ -91,6 +152,15 @@ describe("the gate of a session", () => {
     expect(gate.hasGap).toBe(true);
     expect([6, 7, 8].map((seq) => gate.admit(app(seq)))).toEqual(["take", "take", "take"]);
     expect([gate.next, gate.hasGap]).toEqual([9, false]);
+  });
+
+  it("takes nothing from a message on that could not be kept, so that it is asked for again", () => {
+    const gate = new Gate(5);
+    expect(gate.admit(app(5))).toBe("take");
+    gate.hold(5);
+    const after = [app(5), app(6), { type: "4", seq: 5, newSeq: 9, gapFill: true }, { type: "A", seq: 1, reset: true }];
+    expect(after.map((each) => gate.admit(each))).toEqual(["leave", "leave", "leave", "leave"]);
+    expect(gate.next).toBe(5);
   });
 
   it("follows a gap fill from where it is, and no gap fill from further on", () => {

@@ -25,6 +25,7 @@ async function openVenue(cursor: number, currency = "USD") {
       reported.push([place, event?.kind === "money" ? event.money.operation_id : event?.kind]);
     },
     quote: () => undefined,
+    fail: () => undefined,
   });
   return { venue, reported };
 }
@@ -62,7 +63,7 @@ describe("the simulated venue", () => {
   it("sets a term of an account and reports it, which changes no balance", async () => {
     const { venue } = await openVenue(0, "EUR");
     const events: unknown[] = [];
-    await venue.start(0, { record: (told) => events.push(...told), quote: () => undefined });
+    await venue.start(0, { record: (told) => events.push(...told), quote: () => undefined, fail: () => undefined });
     const command = { command_id: "cmd_1", platform_login: login, terms: { leverage: 200 } };
     expect(await venue.setTerms(command)).toEqual({ status: "done", operation_id: "A-1" });
     expect(events).toMatchObject([{ kind: "terms", change: { platform_login: login, terms: { leverage: 200 } } }]);

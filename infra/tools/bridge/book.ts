@@ -18,7 +18,7 @@ export interface BookPosition {
 }
 
 interface BookAccount {
-  /** Balance from the first item on, in 10^-8. */
+  /** Balance from the first item on, in 10^-12. */
   balance: bigint;
   /** Whether every deal carried its money. */
   exact: boolean;

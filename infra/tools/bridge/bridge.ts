@@ -59,6 +59,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   await venue.start(journal.cursor, {
     record: (events, cursor) => void journal.record(events, cursor).catch(fail),
     quote: (quote) => quotes.add(quote),
+    fail,
   });
   const commands = new Commands(context, venue, join(folder, "take-key"));
   const parts = [

@@ -25,6 +25,7 @@ const Fix = z.strictObject({
       commission: z.optional(number),
     }),
   ),
+  by_hand: z.optional(z.array(name)),
   complete_ledger: z.optional(z.boolean()),
 });
 

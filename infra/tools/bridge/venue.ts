@@ -107,6 +107,8 @@ export interface VenueSink {
    */
   record(events: readonly VenueEvent[], cursor: number): void;
   quote(quote: VenueQuote): void;
+  /** Ends the bridge: the venue cannot go on without a person, and the error says why. */
+  fail(error: Error): void;
 }
 
 /** A trading venue, as the bridge uses it. */

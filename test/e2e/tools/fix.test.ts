@@ -9,6 +9,8 @@ import { freePort } from "../../../infra/local/free-port.ts";
 import { loadEngine } from "../../../infra/tools/bridge/fix/engine.ts";
 import { FixVenue } from "../../../infra/tools/bridge/fix/fix-venue.ts";
 import { proveOn } from "../../../infra/tools/bridge/fix/proof/prove.ts";
+import type { VenueEvent } from "../../../infra/tools/bridge/venue.ts";
+import { FixAcceptor } from "../../support/fix-acceptor.ts";
 import { type Stack, sharedStack } from "../../support/stack/stack.ts";
 
 let stack: Stack;
@@ -31,7 +33,52 @@ it("carries fills of a FIX venue into trades once each, while the bridge and the
   expect(proved.killed).toMatch(/^bridge killed [1-9]\d* times, venue [1-9]\d* times, service cut off [1-9]/);
 }, 240_000);
 
+const silentSink = { record: () => undefined, quote: () => undefined, fail: () => undefined };
 const names = { sender_comp_id: "BROKERAGE", target_comp_id: "VENUE" } as const;
+
+/** The side of the bridge of a session with the venue at a port. */
+function venueAt(port: number, say: (sentence: string) => void = () => undefined, logonLimitMs = 15_000): FixVenue {
+  const settings = { ...names, host: "127.0.0.1", port, lot_size: { default: "100000" } };
+  return new FixVenue({
+    ...{ settings, engine: loadEngine(() => undefined), folder: join(folder, String(port)), logonLimitMs, say },
+    hook: () => Promise.reject(new Error("No money is moved here.")),
+  });
+}
+
+describe("a message that cannot be read", () => {
+  const deal = (id: string, quantity: string) =>
+    `37=O|17=${id}|150=F|39=2|1=5001|55=EURUSD|54=1|32=${quantity}|31=1.1|151=0|14=1|6=1.1`;
+
+  it("ends the bridge before it, loses no deal, and is asked for again", async () => {
+    const acceptor = new FixAcceptor();
+    const port = await acceptor.listen();
+    const deals: string[] = [];
+    const failures: string[] = [];
+    let cursor = 0;
+    const sink = {
+      record: (events: readonly VenueEvent[], reached: number) => {
+        cursor = reached;
+        for (const event of events) if (event.kind === "fill") deals.push(`${event.fill.deal_id} ${event.fill.lots}`);
+      },
+      quote: () => undefined,
+      fail: (error: Error) => failures.push(error.message),
+    };
+    for (const start of [1, 2]) {
+      const venue = venueAt(port);
+      await venue.start(cursor, sink);
+      const isLoggedOn = () => acceptor.received.filter(({ type }) => type === "A").length;
+      await expect.poll(isLoggedOn).toBe(start);
+      if (start === 1) acceptor.send(["8", deal("E1", "29000.")], ["8", deal("E2", "1e4")], ["8", deal("E3", "100")]);
+      await expect.poll(() => failures.length, { timeout: 10_000 }).toBe(start);
+      await venue.stop();
+      expect([deals, cursor]).toEqual([["E1 0.29"], 2]);
+    }
+    acceptor.close();
+    const sentence = "Message 3 of the venue (35=8) cannot be read: 32=1e4 is no decimal.";
+    expect(failures).toEqual([expect.stringContaining(sentence), expect.stringContaining(sentence)]);
+    expect(acceptor.received.find(({ type }) => type === "2")?.get(7)).toBe("3");
+  });
+});
 
 /** What a bridge says of a venue that does so with each connection, until `count` connections were made. */
 async function saidOf(answer: (socket: Socket) => unknown, count: number): Promise<string[]> {
@@ -44,13 +91,8 @@ async function saidOf(answer: (socket: Socket) => unknown, count: number): Promi
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as { port: number };
-  const venue = new FixVenue({
-    ...{ settings: { ...names, host: "127.0.0.1", port, lot_size: { default: "100000" } } },
-    ...{ engine: loadEngine(() => undefined), folder: join(folder, String(port)), logonLimitMs: 500 },
-    hook: () => Promise.reject(new Error("No money is moved here.")),
-    say: (sentence) => said.push(sentence.replace(String(port), "PORT")),
-  });
-  await venue.start(0, { record: () => undefined, quote: () => undefined });
+  const venue = venueAt(port, (sentence) => said.push(sentence.replace(String(port), "PORT")), 500);
+  await venue.start(0, silentSink);
   await expect.poll(() => connections).toBeGreaterThanOrEqual(count);
   await venue.stop();
   server.close();

@@ -14,8 +14,10 @@ const tag = {
 
 /** What a session reports. */
 export interface SessionEvents {
-  /** The next message in order. */
+  /** The next message in order. When this throws, the message is not passed over: nothing more is taken. */
   taken(type: string, view: FixView): void;
+  /** Why the message could not be taken. */
+  held(seq: number, type: string, error: unknown): void;
   /** The venue numbers from the beginning again. */
   reset(): void;
   /** The venue logged on with a number that was taken before, which the engine answers by ending the session. */
@@ -56,6 +58,18 @@ function storeOf(gate: Gate, sent: SentNumbers, sessionId: unknown): FixStore {
   };
 }
 
+/** Hands a message on; one that cannot be kept gives its number back, and nothing after it is taken. */
+function isKept(gate: Gate, events: SessionEvents, { seq, type, view }: { seq: number; type: string; view: FixView }) {
+  try {
+    events.taken(type, view);
+    return true;
+  } catch (error) {
+    gate.hold(seq);
+    events.held(seq, type, error);
+    return false;
+  }
+}
+
 /** The class of a session on this engine, which is loaded at run time. */
 export function sessionClass(engine: FixEngine) {
   const { ActiveNormalSession } = engine.SessionState;
@@ -88,7 +102,7 @@ export function sessionClass(engine: FixEngine) {
         reset: view.getString(tag.resetFlag) === "Y",
       });
       if (verdict === "reset") this.events.reset();
-      if (verdict === "take") this.events.taken(type, view);
+      if (verdict === "take" && !isKept(this.gate, this.events, { seq, type, view })) return;
       if (type === "5") this.events.loggedOut(view.getString(tag.text) ?? "");
       super.onMsg(type, view);
     }

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { UsageError } from "../../../../shared/runtime/command-line.ts";
 import type { MoneyHook } from "../money-hook.ts";
 import type { CloseCommand, MoneyCommand, Outcome, Venue, VenueEvent, VenueSink } from "../venue.ts";
 import { dictionaryOf, type FixEngine, type FixView, silentLoggers } from "./engine.ts";
@@ -198,6 +199,7 @@ export class FixVenue implements Venue {
     const makeSession = (config: ConstructorParameters<typeof Session>[0]) => {
       const session = new Session(config, gate, sent, {
         taken: (type, view) => this.taken(type, view, sink),
+        held: (seq, type, error) => this.isHeld({ seq, type }, error, sink),
         reset: () => sink.record([], gate.next - 1),
         behind: (seq) => this.isBehind(seq),
         ready: () => this.isReady(),
@@ -245,6 +247,25 @@ export class FixVenue implements Venue {
   private isBehind(seq: number): void {
     const expected = `message ${this.gate.next} was expected`;
     this.say(`The venue logged on with message ${seq}, and ${expected}: ask it to go on, or to reset the numbers.`);
+  }
+
+  /**
+   * Ends the bridge at a message that cannot be read, before its number is taken: the next start asks for it again. To
+   * keep it aside and go on would be worse. The deals after it close the oldest positions first, so without it they
+   * would change the wrong ones, here and in the snapshots, and no later repair of one deal could undo that; a source
+   * without a bridge is reported as stale within minutes.
+   */
+  private isHeld({ seq, type }: { seq: number; type: string }, error: unknown, sink: VenueSink): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    this.stopping.abort();
+    this.session?.requestStop("A message cannot be read.");
+    sink.fail(
+      new UsageError(
+        `Message ${seq} of the venue (35=${type}) cannot be read: ${reason}. The bridge ends before it, and asks for ` +
+          "it again at its next start. Correct fix in the configuration or let the venue correct the message; or book " +
+          "the deal by hand and add its id to fix.by_hand.",
+      ),
+    );
   }
 
   /** A venue that counts further than this session says which number it expects. */

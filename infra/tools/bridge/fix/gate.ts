@@ -22,6 +22,7 @@ export class Gate {
   next: number;
   /** Whether a message after a gap was seen since the last one that was taken. */
   hasGap = false;
+  private held = false;
 
   constructor(next: number) {
     this.next = next;
@@ -29,6 +30,7 @@ export class Gate {
 
   /** Whether a message is the next one; `reset` when the venue has begun to number from 1 again. */
   admit({ type, seq, newSeq, gapFill = false, reset = false }: Numbered): "take" | "leave" | "reset" {
+    if (this.held) return "leave";
     if (type === "A" && reset) return this.moveTo(seq + 1, "reset");
     if (type === "4" && newSeq !== undefined) {
       if (!gapFill) return this.moveTo(newSeq, "reset");
@@ -38,6 +40,12 @@ export class Gate {
     if (seq === this.next) return this.moveTo(seq + 1, "take");
     if (seq > this.next) this.hasGap = true;
     return "leave";
+  }
+
+  /** Gives the number of a message back that could not be kept, and takes no other, so that it stays the next one. */
+  hold(seq: number): void {
+    this.next = seq;
+    this.held = true;
   }
 
   private moveTo<T>(next: number, verdict: T): T {

@@ -1,5 +1,6 @@
-import { decimalOf, unitsOf } from "../units.ts";
+import { decimalOf, exactQuotient, mostDecimals, unitsOf } from "../units.ts";
 import type { Fill, VenueEvent, VenueQuote } from "../venue.ts";
+import { decimalIn, Unreadable } from "./float.ts";
 
 /** A message of FIX, as far as it is translated. */
 export interface FixMessage {
@@ -19,6 +20,8 @@ export interface TranslateConfig {
   readonly account?: string;
   /** Tags that a venue uses for what FIX 4.4 has no field for. */
   readonly tags?: Readonly<Partial<Record<"position_id" | "profit" | "commission", number>>>;
+  /** Ids (17, 571) of deals that cannot be read and that a person books: they are passed over. */
+  readonly by_hand?: readonly string[];
 }
 
 /** What a message becomes. */
@@ -42,6 +45,7 @@ const tag = {
   transactTime: 60,
   positionEffect: 77,
   execType: 150,
+  noSides: 552,
   tradeReportTransType: 487,
   tradeReportId: 571,
 } as const;
@@ -51,8 +55,19 @@ const nothing: Translated = { events: [], quotes: [] };
 /**
  * Translates an execution report (35=8), a trade capture report (35=AE) and market data (35=W, 35=X). Other messages
  * become nothing.
+ * @throws Unreadable when a deal cannot be read and is not left to a person: to pass it over would lose it
  */
 export function translate(message: FixMessage, config: TranslateConfig): Translated {
+  try {
+    return translated(message, config);
+  } catch (error) {
+    const id = message.get(tag.execId) ?? message.get(tag.tradeReportId) ?? "";
+    if (!(error instanceof Unreadable) || !config.by_hand?.includes(id)) throw error;
+    return { ...nothing, note: `The deal ${id} is left to a person, as fix.by_hand says: ${error.message}.` };
+  }
+}
+
+function translated(message: FixMessage, config: TranslateConfig): Translated {
   if (message.type === "8") return executionReport(message, config);
   if (message.type === "AE") return tradeCapture(message, config);
   if (message.type === "W" || message.type === "X") return { events: [], quotes: quotesOf(message) };
@@ -68,7 +83,8 @@ function executionReport(message: FixMessage, config: TranslateConfig): Translat
     return { ...nothing, note: `The venue took back or changed the deal ${id}: correct it by hand.` };
   }
   const isFill = type === "F" || ((type === "1" || type === "2") && transaction === "0");
-  if (!isFill || id === undefined || message.get(tag.lastQty) === undefined) return nothing;
+  if (!isFill) return nothing;
+  if (id === undefined) throw new Unreadable(tag.execId, id, "names no deal");
   return filled([{ ...common(message, config), deal_id: id, ...sideOf(message, config) }]);
 }
 
@@ -77,8 +93,9 @@ function tradeCapture(message: FixMessage, config: TranslateConfig): Translated 
   if ((message.get(tag.tradeReportTransType) ?? "0") !== "0") {
     return { ...nothing, note: `The venue took back or changed the trade report ${id}: correct it by hand.` };
   }
-  if (id === undefined || message.get(tag.lastQty) === undefined) return nothing;
+  if (id === undefined) throw new Unreadable(tag.tradeReportId, id, "names no deal");
   const sides = groupOf(message.fields, "NoSides");
+  if (sides.length === 0) throw new Unreadable(tag.noSides, message.get(tag.noSides), "names no side");
   const fills = sides.map((side, place) => ({
     ...common(message, config),
     deal_id: place === 0 ? id : `${id}/${place + 1}`,
@@ -91,27 +108,34 @@ function tradeCapture(message: FixMessage, config: TranslateConfig): Translated 
 
 type Draft = Omit<Fill, "platform_login"> & { readonly platform_login: string | undefined };
 
+/** The fills of accounts. A side without one is that of a counterparty, where another side has one. */
 function filled(drafts: readonly Draft[]): Translated {
-  const events: VenueEvent[] = [];
-  for (const { platform_login, ...rest } of drafts) {
-    if (platform_login === undefined) return { ...nothing, note: `The deal ${rest.deal_id} names no account.` };
-    events.push({ kind: "fill", fill: { ...rest, platform_login } });
-  }
-  return { events, quotes: [] };
+  const events = drafts.flatMap(({ platform_login, ...rest }): VenueEvent[] =>
+    platform_login === undefined ? [] : [{ kind: "fill", fill: { ...rest, platform_login } }],
+  );
+  if (events.length === 0) throw new Unreadable(tag.account, undefined, "names no account; fix.account is one for all");
+  const [first] = drafts;
+  if (first === undefined || unitsOf(first.lots) !== 0n) return { events, quotes: [] };
+  return { ...nothing, note: `The deal ${first.deal_id} has the quantity 0, and changes nothing.` };
 }
 
 function common(message: FixMessage, config: TranslateConfig) {
   const symbol = message.get(tag.symbol) ?? "";
   const { position_id, profit, commission } = config.tags ?? {};
-  const read = (number: number | undefined) => (number === undefined ? undefined : message.get(number));
+  const money = (number: number | undefined) => {
+    const given = number === undefined ? undefined : message.get(number);
+    return number === undefined || given === undefined ? undefined : decimalIn(number, given);
+  };
+  const price = money(tag.lastPx) ?? money(tag.avgPx);
+  if (price === undefined) throw new Unreadable(tag.lastPx, price, "names no price");
   return {
     symbol,
-    lots: lotsOf(message.get(tag.lastQty) ?? "0", symbol, config),
-    price: message.get(tag.lastPx) ?? message.get(tag.avgPx) ?? "0",
+    lots: lotsOf(message.get(tag.lastQty), symbol, config),
+    price,
     at: timeOf(message.get(tag.transactTime)),
-    position_id: read(position_id),
-    profit: read(profit),
-    commission: read(commission),
+    position_id: position_id === undefined ? undefined : message.get(position_id),
+    profit: money(profit),
+    commission: money(commission),
   };
 }
 
@@ -123,18 +147,29 @@ function sideOf(message: FixMessage, config: TranslateConfig) {
   };
 }
 
+/** Sides that sell: sell, sell plus, sell short, sell short exempt. */
+const sells = ["2", "4", "5", "6"];
+
 function buysOrSells(side: string | undefined): "buy" | "sell" {
-  return side === "1" || side === "3" ? "buy" : "sell";
+  if (side === "1" || side === "3") return "buy";
+  if (side !== undefined && sells.includes(side)) return "sell";
+  throw new Unreadable(tag.side, side, "neither buys nor sells");
 }
 
 function effectOf(effect: string | undefined): "open" | "close" | undefined {
   return effect === "O" ? "open" : effect === "C" ? "close" : undefined;
 }
 
-/** Lots of a quantity. */
-function lotsOf(quantity: string, symbol: string, { lot_size }: TranslateConfig): string {
-  const size = unitsOf(lot_size?.[symbol] ?? lot_size?.["default"] ?? "1");
-  return decimalOf((unitsOf(quantity) * 10n ** 8n) / size, 2);
+/** Lots of a quantity, exactly. */
+function lotsOf(quantity: string | undefined, symbol: string, { lot_size }: TranslateConfig): string {
+  if (quantity === undefined) throw new Unreadable(tag.lastQty, quantity, "names no quantity");
+  const size = lot_size?.[symbol] ?? lot_size?.["default"] ?? "1";
+  const units = unitsOf(decimalIn(tag.lastQty, quantity));
+  if (units < 0n) throw new Unreadable(tag.lastQty, quantity, "is below 0");
+  const lots = exactQuotient(units, unitsOf(size));
+  if (lots === undefined)
+    throw new Unreadable(tag.lastQty, quantity, `is no plain number of lots of ${size} ${symbol}`);
+  return decimalOf(lots, 2);
 }
 
 /** Quantity of lots. */
@@ -184,5 +219,5 @@ function quotesOf(message: FixMessage): VenueQuote[] {
 
 /** The engine reads prices as numbers, and a small one prints with an exponent. */
 function plain(price: string): string {
-  return price.includes("e") ? Number(price).toFixed(8) : price;
+  return price.includes("e") ? Number(price).toFixed(mostDecimals) : price;
 }
