@@ -108,6 +108,60 @@ describe("the journal of a bridge", () => {
     expect(journal.cursor).toBe(2);
   });
 
+  it("keeps all events of a message with its cursor or none, wherever a crash cuts its record off", async () => {
+    const path = newFile();
+    const journal = await open(path, source("1"));
+    await journal.record([fill("D-0", "buy", "0.10")], 41);
+    const before = readFileSync(path).length;
+    const adjusted = { kind: "adjusted", platform_login: login, amount: "5.00" } as const;
+    await journal.record([fill("D-1", "buy", "0.10"), adjusted, fill("D-2", "sell", "0.30")], 42);
+    const whole = readFileSync(path);
+    for (let length = before; length <= whole.length; length += 1) {
+      const cut = newFile();
+      writeFileSync(cut, whole.subarray(0, length));
+      const again = await Journal.open(cut, source("1"));
+      const deals = again.unsent(100).items.map(({ data }) => data["deal_id"]);
+      const all = length === whole.length;
+      const expected = all ? [42, "D-0", "D-1", "D-2", "D-2#2", "D-2#3"] : [41, "D-0"];
+      expect([again.cursor, ...deals]).toEqual(expected);
+      // What the venue then repeats makes the same journal.
+      if (!all) await again.record([fill("D-1", "buy", "0.10"), adjusted, fill("D-2", "sell", "0.30")], 42);
+      expect(again.unsent(100)).toEqual(journal.unsent(100));
+      expect(again.book.stored()).toEqual(journal.book.stored());
+      await again.close();
+    }
+  });
+
+  it("reads a journal whose events of one message are records of their own", async () => {
+    const path = newFile();
+    const base = { kind: "base", source_id: "src_1", first_seq: "1", cursor: 0, accepted_book: [] };
+    const rest = { names: [], attempts: [], settled: [] };
+    const opened = (deal_id: string, first_seq: string) => {
+      const data = { action: "open", platform_login: login, deal_id, position_id: deal_id, symbol: "EURUSD" };
+      const items = [{ type: "execution", data: { ...data, side: "buy", lots: "0.10", price: "1.1" } }];
+      return { kind: "items", first_seq, items, names: [`deal:${deal_id}`], cursor: 42 };
+    };
+    const records = [{ ...base, ...rest }, opened("D-1", "1"), opened("D-2", "2"), { kind: "cursor", cursor: 43 }];
+    writeFileSync(path, records.map((record) => `${JSON.stringify(record)}\n`).join(""));
+    const journal = await open(path, source("1"));
+    await journal.record([fill("D-2", "buy", "0.10"), fill("D-3", "buy", "0.10")], 44);
+    expect(journal.unsent(100).items.map(({ data }) => data["deal_id"])).toEqual(["D-1", "D-2", "D-3"]);
+    expect(journal.cursor).toBe(44);
+  });
+
+  it("records nothing after events that it could not record, so that the venue reports them again", async () => {
+    const path = newFile();
+    const journal = await open(path, source("1"));
+    await journal.record([fill("D-1", "buy", "0.10")], 1);
+    const failing = journal.record([fill("D-2", "buy", "0.10"), fill("D-3", "buy", "much")], 2);
+    const after = journal.record([fill("D-4", "buy", "0.10")], 3);
+    await expect(failing).rejects.toThrow('"much" is no plain decimal');
+    await expect(after).rejects.toThrow('"much" is no plain decimal');
+    await journal.compact();
+    const again = await open(path, source("1"));
+    expect([again.cursor, again.unsent(100).items.length]).toEqual([1, 1]);
+  });
+
   it("sends nothing that is not on the disk", async () => {
     const journal = await open(newFile(), source("1"));
     const recorded = journal.record([fill("D-1", "buy", "0.10")], 1);

@@ -39,6 +39,7 @@ interface Recorded {
 type Entry =
   | Base
   | Recorded
+  | { readonly kind: "group"; readonly entries: readonly Entry[] }
   | { readonly kind: "cursor"; readonly cursor: number }
   | ({ readonly kind: "adjusted"; readonly cursor: number } & Adjusted)
   | ({ readonly kind: "attempt" } & Attempt)
@@ -73,6 +74,7 @@ export class Journal {
   private readonly settled: Set<string>;
   private readonly log: DurableLog;
   private compacting = false;
+  private failure: unknown;
   private wake: (() => void) | undefined;
   private waiting: Promise<void> | undefined;
 
@@ -131,6 +133,7 @@ export class Journal {
   }
 
   private load(entry: Entry): void {
+    if (entry.kind === "group") for (const each of entry.entries) this.load(each);
     if (entry.kind === "items") this.take(entry);
     if (entry.kind === "cursor") this.cursor = entry.cursor;
     if (entry.kind === "attempt") this.running.set(nameOf(entry), entry);
@@ -146,32 +149,48 @@ export class Journal {
     for (const name of names) remember(this.names, name);
   }
 
-  /** Records events of the venue, of which those with a known name are left out; resolves when they are on the disk. */
+  /**
+   * Records events of the venue, of which those with a known name are left out; resolves when they are on the disk.
+   * They are one record of the log: a write that a crash cuts off keeps all events of a message with its cursor, or none.
+   * After a call that fails, nothing more is recorded, since its cursor would pass over the events of that call.
+   */
   async record(events: readonly VenueEvent[], cursor = this.cursor): Promise<void> {
-    const news = events.filter((event) => !this.names.has(eventName(event)));
-    const written: Promise<void>[] = [];
-    for (const event of news) {
-      if (event.kind === "adjusted") {
-        const entry = { ...event, cursor };
-        this.adjust(entry);
-        written.push(this.log.append(entry as unknown as LogRecord));
-        continue;
-      }
-      const items = this.book.itemsOf(event);
-      const name = eventName(event);
-      const entry = { kind: "items", first_seq: String(this.next), items, names: [name], cursor } as const;
-      this.take(entry);
-      written.push(this.log.append(entry as unknown as LogRecord));
-    }
-    if (news.length === 0 && cursor !== this.cursor) {
-      this.cursor = cursor;
-      written.push(this.log.append({ kind: "cursor", cursor }));
-    }
+    if (this.failure !== undefined) throw this.failure;
+    const [first, ...more] = this.entriesOf(events, cursor);
     const reached = this.next;
-    await Promise.all(written);
+    if (first !== undefined) {
+      const record = more.length === 0 ? first : { kind: "group", entries: [first, ...more] };
+      await this.log.append(record as unknown as LogRecord);
+    }
     if (reached > this.durable) this.durable = reached;
     this.wake?.();
     this.waiting = undefined;
+  }
+
+  /** Applies events, and returns the entries that stand for them. */
+  private entriesOf(events: readonly VenueEvent[], cursor: number): Entry[] {
+    const before = this.cursor;
+    const entries: Entry[] = [];
+    try {
+      for (const event of events) {
+        if (this.names.has(eventName(event))) continue;
+        const entry = this.entryOf(event, cursor);
+        this.load(entry);
+        entries.push(entry);
+      }
+    } catch (error) {
+      this.failure = error;
+      throw error;
+    }
+    if (entries.length > 0 || cursor === before) return entries;
+    this.cursor = cursor;
+    return [{ kind: "cursor", cursor }];
+  }
+
+  private entryOf(event: VenueEvent, cursor: number): Entry {
+    if (event.kind === "adjusted") return { ...event, cursor };
+    const items = this.book.itemsOf(event);
+    return { kind: "items", first_seq: String(this.next), items, names: [eventName(event)], cursor };
   }
 
   /** Items on the disk that the service has not accepted, with their numbers. */
@@ -207,7 +226,7 @@ export class Journal {
 
   /** Writes the log again without what is settled. */
   async compact(): Promise<void> {
-    if (this.compacting) return;
+    if (this.compacting || this.failure !== undefined) return;
     this.compacting = true;
     await this.log.replace(() => this.kept());
     this.compacting = false;
