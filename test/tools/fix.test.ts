@@ -6,7 +6,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { readConfig } from "../../infra/tools/bridge/config.ts";
 import { Gate, type Numbered } from "../../infra/tools/bridge/fix/gate.ts";
 import { SentNumbers } from "../../infra/tools/bridge/fix/numbers.ts";
-import { type TranslateConfig, translate } from "../../infra/tools/bridge/fix/translate.ts";
+import { Orders } from "../../infra/tools/bridge/fix/orders.ts";
+import { quantityOf, type TranslateConfig, translate } from "../../infra/tools/bridge/fix/translate.ts";
 import { unitsOf } from "../../infra/tools/bridge/units.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "brokerage-fix-"));
@@ -140,6 +141,67 @@ describe("a message of a venue", () => {
     expect(translate(message("35=X", { NoMDEntries }), lots).quotes).toEqual([
       { symbol: "XAUUSD", bid: "2650", ask: "2650.3" },
     ]);
+  });
+});
+
+describe("the quantity of an order", () => {
+  it("is exact for every hundredth of a lot up to ten", () => {
+    for (let hundredths = 1; hundredths <= 1000; hundredths += 1) {
+      const text = (hundredths / 100).toFixed(2);
+      expect(quantityOf(text, "EURUSD", lots)).toBe(hundredths * 1000);
+      expect(quantityOf(text, "XAUUSD", lots)).toBe(hundredths);
+    }
+  });
+
+  it("is a fraction where a lot is one, and none where a number would not be exactly that", () => {
+    expect(quantityOf("0.00012345", "BTCUSD", {})).toBe(0.00012345);
+    expect(quantityOf("0.000000000001", "BTCUSD", { lot_size: { default: "0.1" } })).toBeUndefined();
+    expect(quantityOf("1234567890.123456789", "BTCUSD", {})).toBeUndefined();
+  });
+});
+
+describe("the order of a command", () => {
+  const reader = (text: string) => message(text).get;
+  const outcome = async (read: (orders: Orders) => unknown, limitMs?: number) => {
+    const orders = new Orders(limitMs);
+    const ended = orders.outcomeOf("cmd_1", "P-1", () => orders.sent("cmd_1", 7));
+    read(orders);
+    const result = await ended;
+    expect(orders.size).toBe(0);
+    return result;
+  };
+  it.each([
+    "35=3|45=7|58=No",
+    "35=j|45=1|379=cmd_1|58=No",
+    "35=j|45=7|58=No",
+    ...["3", "4", "8", "C"].map((status) => `35=8|11=cmd_1|39=${status}|151=0|14=0|58=No`),
+    "35=8|11=X|41=cmd_1|39=4|14=0.|58=No",
+  ])("has failed by %s, with the text of the venue", async (text) => {
+    const read = (orders: Orders) =>
+      text.startsWith("35=8") ? orders.reported(reader(text), false) : orders.rejected(reader(text));
+    expect(await outcome(read)).toEqual({ status: "failed", error: { code: "order_rejected", message: "No" } });
+  });
+
+  it("is done with the part that was filled before it was cancelled", async () => {
+    const part = (orders: Orders) => {
+      orders.reported(reader("35=8|11=cmd_1|17=E1|39=1|14=100|151=900"), true);
+      orders.reported(reader("35=8|11=cmd_1|17=E2|39=4|14=100|151=0"), false);
+    };
+    expect(await outcome(part)).toEqual({ status: "done", operation_id: "E1" });
+    const unseen = (orders: Orders) => orders.reported(reader("35=8|11=cmd_1|17=E2|39=4|14=100|151=0"), false);
+    expect(await outcome(unseen)).toEqual({ status: "done", operation_id: null });
+  });
+
+  it("is unknown at its limit and no longer kept, and a late fill still names its position", async () => {
+    let late: string | undefined;
+    const silent = (orders: Orders) => {
+      orders.reported(reader("35=8|11=cmd_2|39=8"), false);
+      orders.reported(reader("35=8|11=cmd_1|39=0|14=0|151=1000"), false);
+      expect(orders.rejected(reader("35=3|45=6"))).toBe(false);
+      late = orders.positionOf(reader("35=8|11=cmd_1"));
+    };
+    expect(await outcome(silent, 1)).toMatchObject({ status: "unknown", error: { code: "order_unknown" } });
+    expect(late).toBe("P-1");
   });
 });
 

@@ -151,7 +151,8 @@ export class Journal {
 
   /**
    * Records events of the venue, of which those with a known name are left out; resolves when they are on the disk.
-   * They are one record of the log: a write that a crash cuts off keeps all events of a message with its cursor, or none.
+   * They are one record of the log: a write that a crash cuts off keeps all events of a message with its cursor, or
+   * none.
    * After a call that fails, nothing more is recorded, since its cursor would pass over the events of that call.
    */
   async record(events: readonly VenueEvent[], cursor = this.cursor): Promise<void> {

@@ -33,6 +33,11 @@ export function product(a: bigint, b: bigint): bigint {
   return (a * b) / one;
 }
 
+/** The product of two numbers of 10^-12, where it is one itself; undefined where digits would be lost. */
+export function exactProduct(a: bigint, b: bigint): bigint | undefined {
+  return (a * b) % one === 0n ? product(a, b) : undefined;
+}
+
 /** The quotient of two numbers of 10^-12, where it is one itself; undefined where digits would be lost. */
 export function exactQuotient(a: bigint, b: bigint): bigint | undefined {
   const scaled = a * one;

@@ -80,6 +80,31 @@ describe("a message that cannot be read", () => {
   });
 });
 
+it("knows at once that nothing was done by an order that the session of a venue rejects", async () => {
+  const acceptor = new FixAcceptor((message, send) => {
+    if (message.type === "D") send("3", `45=${message.get(34)}|372=D|58=Incorrect data format for value`);
+  });
+  const said: string[] = [];
+  const venue = venueAt(await acceptor.listen(), (sentence) => said.push(sentence));
+  await venue.start(0, silentSink);
+  await expect.poll(() => said.join(), { timeout: 10_000 }).toContain("is logged on");
+  const position = {
+    platform_login: "5001",
+    position_id: "P-1",
+    symbol: "EURUSD",
+    side: "sell",
+    lots: "0.29",
+  } as const;
+  const error = { code: "order_rejected", message: "Incorrect data format for value" };
+  expect(await venue.close({ command_id: "cmd_1", ...position, reason: "stop_out" })).toEqual({
+    status: "failed",
+    error,
+  });
+  expect(acceptor.received.find(({ type }) => type === "D")?.get(38)).toBe("29000");
+  await venue.stop();
+  acceptor.close();
+});
+
 /** What a bridge says of a venue that does so with each connection, until `count` connections were made. */
 async function saidOf(answer: (socket: Socket) => unknown, count: number): Promise<string[]> {
   const said: string[] = [];

@@ -13,6 +13,9 @@ export interface FixView {
 /** Members of a message by their names; components and groups are objects and lists. */
 export type FixFields = Readonly<Record<string, unknown>>;
 
+/** Receives that a message was sent, with its header, or why it was not. */
+export type FixSent = (error: Error | null, sent?: { readonly header: { readonly MsgSeqNum?: number } | null }) => void;
+
 /** Where the engine keeps the numbers of a session. */
 export interface FixStore {
   readonly sessionId: unknown;
@@ -50,7 +53,7 @@ export declare abstract class FixSession {
   protected checkForwardMsg(type: string, view: FixView): void;
   setState(state: number): void;
   lastSentSeqNum(): number;
-  protected send(type: string, fields: FixFields, callback?: (error?: Error) => void): void;
+  protected send(type: string, fields: FixFields, callback?: FixSent): void;
   protected abstract onApplicationMsg(type: string, view: FixView): void;
   protected abstract onReady(view: FixView): void;
   protected abstract onStopped(error?: Error): void;

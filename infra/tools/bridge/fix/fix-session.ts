@@ -1,4 +1,4 @@
-import type { FixConfig, FixEngine, FixFields, FixSession, FixStore, FixView } from "./engine.ts";
+import type { FixConfig, FixEngine, FixFields, FixSent, FixSession, FixStore, FixView } from "./engine.ts";
 import type { Gate } from "./gate.ts";
 import type { SentNumbers } from "./numbers.ts";
 
@@ -29,7 +29,7 @@ export interface SessionEvents {
 
 /** A session that takes each message once, in order, and repeats none of its own. */
 export interface BridgeSession extends FixSession {
-  transmit(type: string, fields: FixFields, callback?: (error?: Error) => void): void;
+  transmit(type: string, fields: FixFields, callback?: FixSent): void;
 }
 
 /** The store of the engine: the numbers come from the journal, and no message is kept to be repeated. */
@@ -85,7 +85,7 @@ export function sessionClass(engine: FixEngine) {
       this.events = events;
     }
 
-    transmit(type: string, fields: FixFields, callback?: (error?: Error) => void): void {
+    transmit(type: string, fields: FixFields, callback?: FixSent): void {
       this.send(type, fields, callback);
     }
 

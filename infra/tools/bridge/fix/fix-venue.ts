@@ -4,10 +4,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { UsageError } from "../../../../shared/runtime/command-line.ts";
 import type { MoneyHook } from "../money-hook.ts";
 import type { CloseCommand, MoneyCommand, Outcome, Venue, VenueEvent, VenueSink } from "../venue.ts";
-import { dictionaryOf, type FixEngine, type FixView, silentLoggers } from "./engine.ts";
+import { dictionaryOf, type FixEngine, type FixSent, type FixView, silentLoggers } from "./engine.ts";
 import { type BridgeSession, sessionClass } from "./fix-session.ts";
 import { Gate } from "./gate.ts";
 import { SentNumbers } from "./numbers.ts";
+import { type Get, Orders } from "./orders.ts";
 import { quantityOf, type TranslateConfig, translate } from "./translate.ts";
 
 /** A session with a venue, as `bridge.json` describes it. */
@@ -35,13 +36,8 @@ const reconnectMs = { first: 500, longest: 4000 } as const;
 const stopMs = 1000;
 /** A gap that the venue does not fill for so long is asked for again by a new logon. */
 const gapLimitMs = 5000;
-/** What an order came to is unknown after so long; half of a lease is left for it. */
-const orderLimitMs = 20_000;
-
-interface PendingOrder {
-  readonly position_id: string;
-  readonly settle: (outcome: Outcome) => void;
-}
+/** Messages by which a venue refuses one of the bridge: Reject, BusinessMessageReject, MarketDataRequestReject. */
+const refusals = ["3", "j", "Y"];
 
 /** What the engine says of a connection that ended names its own states only. */
 const endedText = /^unexpected state/;
@@ -63,7 +59,7 @@ export class FixVenue implements Venue {
   private readonly logonLimitMs: number;
   private readonly sent: SentNumbers;
   private readonly stopping = new AbortController();
-  private readonly pending = new Map<string, PendingOrder>();
+  private readonly orders = new Orders();
   private gate = new Gate(1);
   private session: BridgeSession | undefined;
   private ready = false;
@@ -111,17 +107,20 @@ export class FixVenue implements Venue {
 
   async close(command: CloseCommand): Promise<Outcome> {
     const { command_id, position_id, side, symbol, lots, platform_login } = command;
-    const outcome = new Promise<Outcome>((settle) => this.pending.set(command_id, { position_id, settle }));
-    const order = { id: command_id, platform_login, symbol, side, lots, effect: "C" };
-    if (!this.order(order, (error) => error && this.settle(command_id, { status: "not_sent" }))) {
-      this.pending.delete(command_id);
-      return { status: "not_sent", error: { code: "venue_offline", message: "The session is not logged on." } };
+    if (quantityOf(lots, symbol, this.settings) === undefined) {
+      const message = `${lots} lots of ${symbol} are no quantity that an order can carry exactly.`;
+      return { status: "failed", error: { code: "invalid_lots", message } };
     }
-    const limit = new AbortController();
-    const late = pause(orderLimitMs, undefined, { signal: limit.signal }).catch(() => undefined);
-    const message = `No fill of the order within ${orderLimitMs / 1000} s.`;
-    const unknown = late.then((): Outcome => ({ status: "unknown", error: { code: "order_unknown", message } }));
-    return Promise.race([outcome, unknown]).finally(() => limit.abort());
+    const order = { id: command_id, platform_login, symbol, side, lots, effect: "C" };
+    const error = { code: "venue_offline", message: "The session is not logged on." };
+    const notSent = () => this.orders.settle(command_id, { status: "not_sent", error });
+    return this.orders.outcomeOf(command_id, position_id, () => {
+      const isSent = this.order(order, (failure, sent) => {
+        if (failure) notSent();
+        else if (sent?.header?.MsgSeqNum !== undefined) this.orders.sent(command_id, sent.header.MsgSeqNum);
+      });
+      if (!isSent) notSent();
+    });
   }
 
   /** Sends an order, at the market without a price; returns whether the session was there to send it. */
@@ -131,11 +130,11 @@ export class FixVenue implements Venue {
       price?: number;
       effect?: string;
     },
-    callback?: (error?: Error) => void,
+    callback?: FixSent,
   ): boolean {
     const { session, ready, settings } = this;
-    if (session === undefined || !ready) return false;
     const OrderQty = quantityOf(order.lots, order.symbol, settings);
+    if (session === undefined || !ready || OrderQty === undefined) return false;
     session.transmit(
       "D",
       {
@@ -148,11 +147,6 @@ export class FixVenue implements Venue {
       callback,
     );
     return true;
-  }
-
-  private settle(id: string, outcome: Outcome): void {
-    this.pending.get(id)?.settle(outcome);
-    this.pending.delete(id);
   }
 
   private async connect(sink: VenueSink): Promise<void> {
@@ -261,9 +255,9 @@ export class FixVenue implements Venue {
     this.session?.requestStop("A message cannot be read.");
     sink.fail(
       new UsageError(
-        `Message ${seq} of the venue (35=${type}) cannot be read: ${reason}. The bridge ends before it, and asks for ` +
-          "it again at its next start. Correct fix in the configuration or let the venue correct the message; or book " +
-          "the deal by hand and add its id to fix.by_hand.",
+        `Message ${seq} of the venue (35=${type}) cannot be read: ${reason}. The bridge ends before it, and asks ` +
+          "for it again at its next start. Correct fix in the configuration or let the venue correct the message; or " +
+          "book the deal by hand and add its id to fix.by_hand.",
       ),
     );
   }
@@ -276,8 +270,9 @@ export class FixVenue implements Venue {
   }
 
   private taken(type: string, view: FixView, sink: VenueSink): void {
-    if (!["8", "AE", "W", "X"].includes(type)) return;
     const get = (number: number) => view.getString(number) ?? undefined;
+    if (refusals.includes(type)) this.refused(type, get);
+    if (!["8", "AE", "W", "X"].includes(type)) return;
     const { events, quotes, note } = translate({ type, get, fields: view.toObject() }, this.settings);
     if (note !== undefined) this.say(note);
     for (const quote of quotes) sink.quote(quote);
@@ -286,19 +281,21 @@ export class FixVenue implements Venue {
   }
 
   /** Names the position that an order of a command closes, and settles the command. */
-  private ordered(get: (tag: number) => string | undefined, events: readonly VenueEvent[]): readonly VenueEvent[] {
-    const id = get(11) ?? "";
-    const found = this.pending.get(id);
-    if (found === undefined) return events;
-    const [status, left] = [get(39), Number(get(151) ?? 0)];
-    const error = { code: "order_rejected", message: get(58) ?? "The venue rejected the order." };
-    if (status === "8") this.settle(id, { status: "failed", error });
-    else if (events.length > 0 && left === 0) this.settle(id, { status: "done", operation_id: get(17) ?? null });
-    const { position_id } = found;
+  private ordered(get: Get, events: readonly VenueEvent[]): readonly VenueEvent[] {
+    const position_id = this.orders.positionOf(get);
+    this.orders.reported(get, events.length > 0);
+    if (position_id === undefined) return events;
     return events.map((event) => {
       if (event.kind !== "fill") return event;
       const fill = { ...event.fill, position_id: event.fill.position_id ?? position_id, effect: "close" as const };
       return { ...event, fill };
     });
+  }
+
+  /** A message of the bridge that the venue refused: an order, or a subscription to prices. */
+  private refused(type: string, get: Get): void {
+    if (type !== "Y" && this.orders.rejected(get)) return;
+    const what = type === "Y" ? "the subscription to prices" : `message ${get(45) ?? ""} (35=${get(372) ?? "?"})`;
+    this.say(`The venue refused ${what}: ${get(58) ?? `reason ${get(281) ?? get(373) ?? get(380) ?? "unknown"}`}.`);
   }
 }

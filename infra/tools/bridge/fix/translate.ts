@@ -1,4 +1,4 @@
-import { decimalOf, exactQuotient, mostDecimals, unitsOf } from "../units.ts";
+import { decimalOf, exactProduct, exactQuotient, mostDecimals, unitsOf } from "../units.ts";
 import type { Fill, VenueEvent, VenueQuote } from "../venue.ts";
 import { decimalIn, Unreadable } from "./float.ts";
 
@@ -172,9 +172,16 @@ function lotsOf(quantity: string | undefined, symbol: string, { lot_size }: Tran
   return decimalOf(lots, 2);
 }
 
-/** Quantity of lots. */
-export function quantityOf(lots: string, symbol: string, { lot_size }: TranslateConfig): number {
-  return Number(lots) * Number(lot_size?.[symbol] ?? lot_size?.["default"] ?? "1");
+/** Digits that a number of the engine keeps exactly, and that FIX asks every reader of a float to keep. */
+const exactDigits = 15;
+
+/** Quantity of lots; undefined where a number of FIX would not be exactly that. */
+export function quantityOf(lots: string, symbol: string, { lot_size }: TranslateConfig): number | undefined {
+  const size = unitsOf(lot_size?.[symbol] ?? lot_size?.["default"] ?? "1");
+  const quantity = exactProduct(unitsOf(lots), size);
+  if (quantity === undefined) return undefined;
+  const text = decimalOf(quantity);
+  return text.replace(/\D/g, "").length > exactDigits ? undefined : Number(text);
 }
 
 /** UTCTimestamp of FIX as RFC 3339: 20261120-09:00:00.120 */
