@@ -38,11 +38,14 @@ export interface ClientOptions {
 export class ServiceError extends Error {
   readonly status: number;
   readonly code: string | undefined;
+  /** Members of the body that were refused, by their JSON pointers. */
+  readonly errors: NonNullable<Problem["errors"]>;
 
-  constructor(status: number, code: string | undefined, message: string) {
+  constructor(status: number, code: string | undefined, message: string, errors: Problem["errors"] = []) {
     super(message);
     this.status = status;
     this.code = code;
+    this.errors = errors;
   }
 }
 
@@ -163,7 +166,7 @@ function failure(method: string, path: string, reply: ServiceReply<unknown> | Er
   const { code = problem.error, detail = problem.error_description ?? problem.message, errors = [] } = problem;
   const members = errors.map((each) => `${each.pointer} ${each.detail}`).join(", ");
   const said = [code, detail, members].filter((text) => text !== undefined && text !== "").join(": ");
-  return new ServiceError(reply.status, code, `${method} ${path} answered ${reply.status} (${said}).`);
+  return new ServiceError(reply.status, code, `${method} ${path} answered ${reply.status} (${said}).`, errors);
 }
 
 /** A problem document (RFC 9457), an error of the token endpoint (RFC 6749 5.2), or the message of the gateway. */

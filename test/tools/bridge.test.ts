@@ -8,9 +8,11 @@ import { DurableLog } from "../../infra/tools/bridge/durable-log.ts";
 import { lockFolder } from "../../infra/tools/bridge/folder-lock.ts";
 import { Journal } from "../../infra/tools/bridge/journal.ts";
 import { moneyHook } from "../../infra/tools/bridge/money-hook.ts";
+import { withoutRefused } from "../../infra/tools/bridge/sender.ts";
 import { partsOf } from "../../infra/tools/bridge/snapshots.ts";
 import { decimalOf, unitsOf } from "../../infra/tools/bridge/units.ts";
 import type { Fill, VenueEvent } from "../../infra/tools/bridge/venue.ts";
+import { ServiceError } from "../../infra/tools/service-client.ts";
 import { UsageError } from "../../shared/runtime/command-line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "brokerage-bridge-"));
@@ -295,6 +297,34 @@ describe("the book of a bridge", () => {
     expect(parts.length).toBeGreaterThan(5);
     for (const part of parts) expect(JSON.stringify(part).length).toBeLessThan(1100);
     expect(partsOf([])).toEqual([[]]);
+  });
+});
+
+describe("the prices of a bridge", () => {
+  it("are sent without those that the service names as invalid, each with its reason", async () => {
+    const sent: string[][] = [];
+    const send = async (quotes: readonly { symbol: string }[]) => {
+      sent.push(quotes.map(({ symbol }) => symbol));
+      const errors = quotes.flatMap(({ symbol }, place) =>
+        symbol.includes("/") ? [{ pointer: `/quotes/${place}/symbol`, detail: "must be the name of a symbol" }] : [],
+      );
+      if (errors.length > 0) throw new ServiceError(422, "validation_failed", "Invalid.", errors);
+      return { body: { results: quotes.map(({ symbol }) => ({ symbol, ...(symbol === "X" && { code: "crossed" }) })) } };
+    };
+    const quotes = ["EURUSD", "EUR/USD", "X"].map((symbol) => ({ symbol }));
+    expect(await withoutRefused(quotes, send)).toEqual([
+      { symbol: "EUR/USD", code: "symbol must be the name of a symbol" },
+      { symbol: "X", code: "crossed" },
+    ]);
+    expect(sent).toEqual([
+      ["EURUSD", "EUR/USD", "X"],
+      ["EURUSD", "X"],
+    ]);
+  });
+
+  it("end with a refusal that names none of them", async () => {
+    const refused = new ServiceError(409, "source_ended", "The source has ended.");
+    await expect(withoutRefused([{ symbol: "EURUSD" }], () => Promise.reject(refused))).rejects.toBe(refused);
   });
 });
 

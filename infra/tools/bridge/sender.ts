@@ -88,14 +88,52 @@ export class Quotes {
         return { symbol, bid, ask, time, seq: String(this.seq) };
       });
       if (quotes.length === 0) continue;
-      const body = { epoch: source.quote_epoch, quotes };
-      const reply = await client.call<QuoteReceipt>("POST", `${path}/quotes`, { body, signal });
-      for (const { symbol, code } of reply.body.results) {
-        if (code === undefined || refused.has(`${symbol} ${code}`)) continue;
+      const send = (accepted: typeof quotes) =>
+        client.call<QuoteReceipt>("POST", `${path}/quotes`, {
+          body: { epoch: source.quote_epoch, quotes: accepted },
+          signal,
+        });
+      for (const { symbol, code } of await withoutRefused(quotes, send)) {
+        if (refused.has(`${symbol} ${code}`)) continue;
         refused.add(`${symbol} ${code}`);
         say(`A price of ${symbol} was not accepted (${code}).`);
       }
     }
+  }
+}
+
+/** A price that was not accepted, and why. */
+interface RefusedQuote {
+  readonly symbol: string;
+  readonly code: string;
+}
+
+/**
+ * Sends quotes, without those that the service names as invalid: one that it cannot read refuses all of a request, and
+ * must not keep the other prices back. Returns those that were not accepted.
+ */
+export async function withoutRefused<T extends { readonly symbol: string }>(
+  quotes: readonly T[],
+  send: (quotes: T[]) => Promise<{ readonly body: QuoteReceipt }>,
+): Promise<RefusedQuote[]> {
+  if (quotes.length === 0) return [];
+  try {
+    const { body } = await send([...quotes]);
+    return body.results.flatMap(({ symbol, code }) => (code === undefined ? [] : [{ symbol, code }]));
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const reasons = new Map<number, string>();
+    for (const { pointer, detail } of error.errors) {
+      const [, place, member] = /^\/quotes\/(\d+)(?:\/(\w+))?/.exec(pointer) ?? [];
+      if (place !== undefined && Number(place) < quotes.length) reasons.set(Number(place), `${member ?? ""} ${detail}`);
+    }
+    if (reasons.size === 0) throw error;
+    const left = quotes.filter((_, place) => !reasons.has(place));
+    const dropped = [...reasons].flatMap(([place, code]) => {
+      const quote = quotes[place];
+      return quote === undefined ? [] : [{ symbol: quote.symbol, code }];
+    });
+    return [...dropped, ...(await withoutRefused(left, send))];
   }
 }
 
