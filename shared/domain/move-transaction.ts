@@ -252,7 +252,10 @@ function approve(
   context: Context,
 ): Decision<Transaction> {
   if (needsAnother(before, accountContext.tenant) && isMaker(before, context)) {
-    return refuse("four_eyes_required", "Another application than the creator must approve this transaction.");
+    return refuse(
+      "four_eyes_required",
+      "An application or operator other than the creator must approve this transaction.",
+    );
   }
   return settled(before, { ...after, approved_by: context.actor, approved_at: after.updated_at }, [], []);
 }

@@ -112,7 +112,8 @@ function createCompleted(
 ): Decision<Transaction> {
   if (!context.scopes.includes("transactions:settle")) return refuseScope("transactions:settle");
   if (accountContext.tenant.four_eyes) {
-    return refuse("four_eyes_required", "Another application must approve this transaction before it is completed.");
+    const detail = "Another application or operator must approve this transaction before it is completed.";
+    return refuse("four_eyes_required", detail);
   }
   const rule = approvalRuleOf(pending, accountContext.tenant);
   if (rule !== undefined) return refuseUnapproved(rule.approvers, rule);

@@ -12,7 +12,7 @@ import { headerComponents } from "./headers.ts";
 import { operationIdOf } from "./links.ts";
 import { keptHours, parameterComponents, parametersOf, type SharedParameters } from "./parameters.ts";
 import { problemExamples, problemSchema } from "./problems.ts";
-import { isOAuth, responseComponents, responsesOf } from "./responses.ts";
+import { isOAuth, isRepeatable, responseComponents, responsesOf } from "./responses.ts";
 import { componentName, componentSchemas, itemOf, referenceTo } from "./schemas.ts";
 import { scopeTexts, tagTexts, withText } from "./texts.ts";
 
@@ -22,7 +22,13 @@ const servers = [
   { url: publishedUrls.sandbox, description: "Sandbox" },
 ];
 
-const { per_minute, burst_per_second, quotes_per_second } = limits.rate;
+const { per_minute, burst_per_second, quotes_per_second, feed_per_second, operator_per_second } = limits.rate;
+
+/** Operations that read no `Idempotency-Key`, in a sentence. */
+const keyless = routes
+  .filter((row) => row.method !== "GET" && !isRepeatable(row))
+  .map(({ method, path }) => `\`${method} ${path}\``)
+  .join(", ");
 
 const description = `Back office of a brokerage: clients, accounts, deposits and withdrawals, trading and events.
 
@@ -57,22 +63,27 @@ same request with the same key returns the stored response, with \`Idempotent-Re
 again. After a timeout or a 5xx response it is unknown whether the request was executed: retry it with the same key. A
 503 response states in \`Retry-After\` how many seconds to wait. A response with a secret is returned again only to the
 same people: once another operator has been shown the secret of the calling application, its key is in use (422).
+These operations ignore the key: ${keyless}.
 
 ## Concurrent changes
-Every resource has an \`ETag\`. With \`If-Match\` a change is applied only if the resource still has that tag;
-otherwise the answer is 412: read the resource again. With \`If-None-Match\` a read answers 304 if nothing has changed.
+Every resource with a \`version\` has an \`ETag\`; lists, reports, quotes, events and audit entries have none. With
+\`If-Match\` a PATCH or DELETE is applied only if the resource still has that tag; otherwise the answer is 412: read
+the resource again. With \`If-None-Match\` a read answers 304 if nothing has changed.
 PATCH takes a merge patch (RFC 7396): absent members stay unchanged, null removes a member.
 
 ## Rate limits
-An application may send ${per_minute} requests per minute and ${burst_per_second} per second; quotes are counted
-separately, ${quotes_per_second} per second. \`X-RateLimit-Remaining\` states what is left. Above the limit the answer
-is 429: wait for the number of seconds in \`Retry-After\`.
+An application may send ${per_minute} requests per minute and ${burst_per_second} per second. Counted separately are
+quotes (${quotes_per_second} per second), feed requests and feed prices (${feed_per_second} per second each). An
+operator may send ${operator_per_second} requests of all kinds per second. \`X-RateLimit-Remaining\` states what is
+left for requests of the same kind, \`GET /status/limits\` for all. Above the limit the answer is 429: wait for the
+number of seconds in \`Retry-After\`.
 
 ## Errors
-Errors are problem documents (RFC 9457). Handle them by status and \`code\`; \`errors\` lists all invalid fields at
-once. The OAuth endpoints answer as RFC 6749 defines instead. An unknown path answers 404, an unsupported method
-answers 405 with \`Allow\`. A URL with more than 10,240 characters answers 414 before it is matched to an operation, so
-the body is not a problem document: its \`message\` describes the error. Include \`X-Request-Id\` in support requests.
+Errors are problem documents (RFC 9457). Handle them by status and \`code\`; \`errors\` lists up to
+${limits.body.max_errors} invalid fields at once, and \`detail\` states how many there are. The OAuth endpoints answer
+as RFC 6749 defines instead. An unknown path answers 404, an unsupported method answers 405 with \`Allow\`. A URL with
+more than 10,240 characters answers 414 before it is matched to an operation, so the body is not a problem document:
+its \`message\` describes the error. Include \`X-Request-Id\` in support requests.
 
 ## Stream
 A WebSocket sends events, accounts, quotes and commands as they change, with the numbers that the events have here:

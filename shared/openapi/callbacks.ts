@@ -4,7 +4,7 @@ import type { Route } from "../routes/route.ts";
 import { LiquidatedAccount } from "../schema/account.ts";
 import { AuditSeal } from "../schema/audit/seal.ts";
 import { BrokerageEvent, EventTypeSchema, Restore } from "../schema/event.ts";
-import type { EventType } from "../schema/event-types.ts";
+import { type EventType, eventTexts } from "../schema/event-types.ts";
 import { CommandNotice } from "../schema/feed/command.ts";
 import { Drift } from "../schema/feed/drift.ts";
 import { FeedSource } from "../schema/feed/source.ts";
@@ -141,7 +141,7 @@ export function eventSchemas(rows: readonly Route[]): Record<string, JsonObject>
       },
       required: ["type"],
     };
-    return [eventComponent(kind), { description: `The event \`${kind}\`.`, allOf: [base, narrowed] }];
+    return [eventComponent(kind), { description: eventTexts[kind], allOf: [base, narrowed] }];
   });
   return Object.fromEntries(entries);
 }

@@ -46,7 +46,8 @@ export const headerComponents: Record<string, JsonObject> = {
     example: "private, no-store",
   },
   "X-RateLimit-Limit": {
-    description: "Requests allowed per window: a minute, or a second for quotes.",
+    description:
+      "Requests allowed per window: a minute; a second for quotes, feed requests and all requests of an operator.",
     schema: integer,
     example: limits.rate.per_minute,
   },

@@ -180,7 +180,7 @@ export const listAccountTransactions = route({
   path: "/accounts/{id}/transactions",
   tag: "Accounts",
   summary: "List the transactions of an account",
-  description: "Deposits and withdrawals of one account, newest first.",
+  description: "Transactions of every type of one account, newest first.",
   file: "accounts/list-transactions",
   scope: "transactions:read",
   grants: ["query:owner", "read"],

@@ -110,7 +110,7 @@ export const listClientTransactions = route({
   path: "/clients/{id}/transactions",
   tag: "Clients",
   summary: "List the transactions of a client",
-  description: "Deposits and withdrawals of all accounts of one client, newest first.",
+  description: "Transactions of every type of all accounts of one client, newest first.",
   file: "clients/list-transactions",
   scope: "transactions:read",
   grants: ["query:client", "read"],

@@ -58,8 +58,9 @@ export const takeCommands = route({
   path: "/feed/sources/{id}/commands/take",
   tag: "Feed",
   summary: "Take commands",
-  description: `Hands out waiting commands, at most one of an account at a time. An \`Idempotency-Key\` is required: a
-repeated request returns the same commands, so that a lost response loses none.
+  description: `Hands out waiting commands, at most one per account and \`lane\` at a time; \`find_operation\` has no
+lane. An \`Idempotency-Key\` is required: a repeated request returns the same commands, so that a lost response loses
+none.
 
 Start each command before its \`start_before\` (compare it with the header \`Date\`), never later, and give the
 operation the \`comment\` of the command. Then acknowledge it before \`lease_until\`; otherwise its outcome is
@@ -120,8 +121,8 @@ export const requeueCommand = route({
   summary: "Requeue a command",
   description:
     "Hands a command whose outcome is `unknown` out again. Allowed once the bridge has not found its operation " +
-    "(`not_found_at`) and 10 minutes after its lease ended; if the brokerage requires four eyes, by another " +
-    "application than the creator of the transaction, or than the one that asked for the correction of a drift. A " +
+    "(`not_found_at`) and 10 minutes after its lease ended; if the brokerage requires four eyes, by an application " +
+    "or operator other than the creator of the transaction, or the one that asked for the correction of a drift. A " +
     "command that sets a term of an account needs none of this, since it may be repeated.",
   file: "feed/requeue-command",
   scope: "transactions:settle",

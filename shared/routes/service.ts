@@ -26,8 +26,8 @@ export const getLimits = route({
   summary: "Get the rate limits and what is left of them",
   description:
     "The windows that the requests of the caller count against, with what is left of each. The request itself counts " +
-    "against `minute` and `burst`. Every answer has the window of its own request in `X-RateLimit-Remaining`, so a " +
-    "client needs this only for the other windows.",
+    "against `minute` and `burst`; that of an operator against `burst` only. Every answer has the window of its own " +
+    "request in `X-RateLimit-Remaining`, so a client needs this only for the other windows.",
   file: "applications/get-limits",
   scope: null,
   grants: [],
@@ -57,8 +57,8 @@ export const updateSettings = route({
   summary: "Update the settings of the brokerage",
   description:
     "A merge patch (RFC 7396). Changes apply to future decisions, not to decisions already made. " +
-    "An operator must be an owner. While the brokerage has two active owners, a change of `approval_rules` is a " +
-    "proposal until another owner sends the same rules.",
+    "An operator must be an owner. While the brokerage has two active owners, a change of `approval_rules` or " +
+    "`four_eyes` is a proposal until another owner sends the same value within 72 hours.",
   file: "applications/update-settings",
   scope: "admin",
   grants: ["read", "put", "update"],

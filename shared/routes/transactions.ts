@@ -88,7 +88,8 @@ export const createWithdrawal = route({
   path: "/transactions/withdrawal",
   tag: "Transactions",
   summary: "Create a withdrawal",
-  description: "The amount is held immediately, and released if the withdrawal is rejected or cancelled.",
+  description:
+    "The amount is held immediately, and released if the withdrawal is rejected or cancelled, fails or expires.",
   file: "transactions/withdrawal",
   scope: "transactions:write",
   further_scopes: ["transactions:settle"],
@@ -118,8 +119,8 @@ export const createAdjustment = route({
   tag: "Transactions",
   summary: "Create an adjustment",
   description:
-    "Corrects a balance by a signed amount. A different application than the one that created the adjustment must " +
-    "approve it, whatever the policy of the brokerage is; then `PATCH` it to `completed`, which books it. On an " +
+    "Corrects a balance by a signed amount. An application or operator other than its creator must approve the " +
+    "adjustment, whatever the policy of the brokerage is; then `PATCH` it to `completed`, which books it. On an " +
     "account with a `source_id` that asks the trading platform for it; the adjustment is `processing` until then.",
   file: "transactions/adjustment",
   scope: "transactions:write",
@@ -152,9 +153,9 @@ export const createCredit = route({
   description:
     "Grants credit to an account, or takes it back. Credit supports trades and cannot be withdrawn. If the balance " +
     "is below zero once the last position is closed, credit pays what trading lost. `PATCH` the transaction to " +
-    "`completed` to book it; with `four_eyes` a different application must approve it first. Credit that expires " +
-    "first is used first. `credit_on_withdrawal` of the settings says what a withdrawal does to credit. On an " +
-    "account with a `source_id` this asks the trading platform for it; the credit is `processing` until it is done.",
+    "`completed` to book it; with `four_eyes` another application or operator must approve it first. Credit that " +
+    "expires first is used first. `credit_on_withdrawal` of the settings says what a withdrawal does to credit. On " +
+    "an account with a `source_id` this asks the trading platform for it; the credit is `processing` until then.",
   file: "transactions/credit",
   scope: "transactions:write",
   grants: ["read", "put", "update"],
@@ -220,8 +221,8 @@ export const createTransfer = route({
     "Between two accounts of a client without a `source_id` it is completed at once. If a trading platform keeps one " +
     "of them, the amount is held and `transfer.status` shows how far it is: the platform debits its account first " +
     "(`debiting`), and the credit is made once that is done (`crediting`). A debit whose credit fails is given back. " +
-    "A transfer to another client's account is `pending` until another application than its creator sets the debit " +
-    "to `approved`.",
+    "A transfer to another client's account is `pending` until an application or operator other than its creator " +
+    "sets the debit to `approved`.",
   file: "transactions/transfer",
   scope: "transactions:write",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],

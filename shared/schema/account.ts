@@ -5,6 +5,7 @@ import { PendingTerms } from "./feed/pending-terms.ts";
 import {
   Currency,
   createdRange,
+  currencyText,
   id,
   identifier,
   listOf,
@@ -21,6 +22,9 @@ import {
   text,
   ulid,
 } from "./fields.ts";
+
+const rearmLevel =
+  "Margin level above which another margin call can occur. A percentage with up to two decimals, such as `100.00`.";
 
 const AccountType = z.enum(["live", "demo"]);
 const AccountStatus = z.enum(["active", "disabled", "closed"]);
@@ -42,11 +46,7 @@ const requestedLevels = {
     "Margin level at which positions are closed automatically. A percentage with up to two decimals, " +
       "such as `100.00`.",
   ),
-  margin_rearm_level: described(
-    z.optional(Percent),
-    "Margin level above which another margin call can occur. A percentage with up to two decimals, such " +
-      "as `100.00`.",
-  ),
+  margin_rearm_level: described(z.optional(Percent), rearmLevel),
 };
 
 /** `POST /accounts`; only the client is required. */
@@ -57,7 +57,7 @@ export const CreateAccountRequest = z.strictObject({
     "Account number of 8 to 10 digits, unique in the brokerage; assigned by the service if omitted.",
   ),
   type: described(z.optional(AccountType), "Account type: `live` or `demo`."),
-  currency: described(z.optional(Currency), "Currency code (ISO 4217)."),
+  currency: described(z.optional(Currency), currencyText),
   group_id: described(z.optional(identifier(64)), "Group that the account belongs to."),
   name: described(z.optional(z.nullable(name(100))), "Display name."),
   leverage: described(
@@ -163,7 +163,7 @@ const money = {
 export const AccountBalance = z.object({
   object: described(z.literal("account_balance"), "Resource type; always this value."),
   account_id: described(z.string(), "Account identifier."),
-  currency: described(Currency, "Currency code (ISO 4217)."),
+  currency: described(Currency, currencyText),
   ...money,
   margin_status: described(MarginStatus, "Margin status: `normal`, in a margin call or in a stop-out."),
   metrics_as_of: described(Timestamp, "Time of the oldest price that the amounts are based on."),
@@ -247,7 +247,7 @@ export const TradingAccount = z.object({
   type: described(AccountType, "Account type: `live` or `demo`."),
   group_id: described(z.string(), "Group that the account belongs to."),
   name: described(z.nullable(z.string()), "Display name; null if there is none."),
-  currency: described(Currency, "Currency code (ISO 4217)."),
+  currency: described(Currency, currencyText),
   leverage: described(z.int(), "Leverage: 100 means 1:100. Retail clients are capped."),
   position_mode: described(
     PositionMode,
@@ -286,11 +286,7 @@ export const TradingAccount = z.object({
     "Margin level at which positions are closed automatically. A percentage with up to two decimals, " +
       "such as `100.00`.",
   ),
-  margin_rearm_level: described(
-    Percent,
-    "Margin level above which another margin call can occur. A percentage with up to two decimals, such " +
-      "as `100.00`.",
-  ),
+  margin_rearm_level: described(Percent, rearmLevel),
   stop_out_order: described(StopOutOrder, "Order in which a stop-out closes positions."),
   stop_out_mode: described(StopOutMode, "Whether a stop-out closes positions in full or only as much as needed."),
   metrics_as_of: described(Timestamp, "Time of the oldest price that the amounts are based on."),
@@ -363,7 +359,7 @@ export const LedgerEntry = z.object({
   account_id: described(z.string(), "Account identifier."),
   kind: described(LedgerKind, "Type of the entry."),
   amount: described(Money, "Amount of the entry; negative if it reduced the balance or the credit."),
-  currency: described(Currency, "Currency code (ISO 4217)."),
+  currency: described(Currency, currencyText),
   moves: described(
     z.enum(["balance", "credit"]),
     "What the entry changes. One that moves credit leaves the balance as it is.",

@@ -215,7 +215,10 @@ export const BrokerageClient = z.object({
       reference: described(z.nullable(z.string()), "The provider's reference."),
       submitted_at: described(z.nullable(Timestamp), "Time at which verification was requested; null if it was not."),
       verified_at: described(z.nullable(Timestamp), "Time of verification; null before."),
-      verified_by: described(z.nullable(z.string()), "The application that verified the client; null before."),
+      verified_by: described(
+        z.nullable(z.string()),
+        "Identifier of the application or operator that verified the client; null before.",
+      ),
       expires_at: described(z.nullable(Timestamp), "Expiry of the verification; null if it does not expire."),
       rejection_reasons: described(z.array(RejectionReason), "Reasons why the verification was rejected."),
     }),

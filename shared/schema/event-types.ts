@@ -33,3 +33,33 @@ export const optInEventTypes = [
 
 /** One event type. */
 export type EventType = (typeof eventTypes)[number] | (typeof optInEventTypes)[number];
+
+/** When an event of each type is sent, as the API publishes it. */
+export const eventTexts: Readonly<Record<EventType, string>> = {
+  "client.created": "A client was created.",
+  "client.verified": "A client was verified.",
+  "account.created": "An account was opened.",
+  "transaction.created": "A transaction was created.",
+  "transaction.completed": "A transaction was completed.",
+  "trade.opened": "A trade was opened or increased, or its close was reversed.",
+  "trade.closed": "A trade, or a part of it, was closed or reversed.",
+  "margin.call":
+    "The margin level of an account fell to its margin call level. Sent once until the margin call is armed again.",
+  "stop.out": "A stop-out of an account has ended: positions were closed because its margin level was too low.",
+  "client.updated": "A client was changed or verified.",
+  "account.updated": "An account was changed. A change of its money alone does not count.",
+  "transaction.updated": "The status of a transaction changed, or what it shows of its booking.",
+  "margin.recovered": "The margin level of an account is above its re-arm level after a margin call.",
+  "command.issued": "A command waits for the bridge of a feed source.",
+  "command.settled": "A command has ended: it is done, failed, cancelled or expired.",
+  "drift.detected": "A snapshot differs from the accounts of this service.",
+  "drift.resolved": "A drift was resolved, by a request or by a later snapshot.",
+  "feed.stale": "A feed source has sent no batch for its `silent_after_seconds`.",
+  "feed.recovered": "A feed source is no longer stale.",
+  "feed.snapshots_late": "A feed source with a `snapshot_interval_seconds` has sent no snapshot for three intervals.",
+  "feed.snapshots_resumed": "The snapshots of a feed source are no longer late.",
+  "audit.sealed": "A day of the audit log was sealed.",
+  "brokerage.restored": "The data of the brokerage were restored from a copy.",
+  "owner.added": "An operator became an owner.",
+  "reconciliation.difference_found": "A reconciliation found its first difference.",
+};

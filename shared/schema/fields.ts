@@ -55,6 +55,9 @@ export const Money = z
 /** Code of a currency that an account can have: ISO 4217, a crypto asset or a cent currency. */
 export const Currency = z.enum(currencyCodes);
 
+/** Text of a member that is a currency. */
+export const currencyText = "Currency code: ISO 4217, a crypto asset or a cent currency.";
+
 /** A percentage with two digits: `"100.00"`. */
 export const Percent = z
   .string()

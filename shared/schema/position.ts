@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { described } from "./described.ts";
-import { Currency, id, Money, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
+import { Currency, currencyText, id, Money, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
 import { Decimal, SymbolName, symbolNames } from "./symbol.ts";
 import { Conversion, Side } from "./trade.ts";
 
@@ -40,7 +40,7 @@ export const Position = z.object({
     "Whether the valuation is too old to decide on: a price is too old while its market is open, or its " +
       "source is silent.",
   ),
-  currency: described(Currency, "Currency code (ISO 4217)."),
+  currency: described(Currency, currencyText),
   gross_pnl: described(Money, "Profit before costs, in the currency of the account."),
   swap: described(Money, "Accrued swap that is not realised yet."),
   floating_pnl: described(Money, "Unrealised profit or loss at the latest price, including swap."),

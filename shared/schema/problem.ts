@@ -75,7 +75,7 @@ const titles = {
     snapshot_ahead: "Items that the snapshot includes are missing.",
     snapshot_conflict: "The snapshot contradicts what was received before.",
     drift_changed: "The account has changed since the drift was found.",
-    source_ended: "The feed source of the account has ended.",
+    source_ended: "The feed source has ended.",
     operation_known: "The operation belongs to another transaction.",
     transfer_quote_invalid: "The quote cannot be used for this transfer.",
     insufficient_credit: "The credit does not cover the amount.",

@@ -6,7 +6,7 @@ import { ownFields, Timestamp } from "./fields.ts";
 const Removed = z.object({
   clients: described(z.int(), "Clients."),
   accounts: described(z.int(), "Accounts."),
-  transactions: described(z.int(), "Deposits and withdrawals."),
+  transactions: described(z.int(), "Transactions."),
   trades: described(z.int(), "Trades."),
   orders: described(z.int(), "Orders."),
   feed_sources: described(z.int(), "Feed sources."),

@@ -45,7 +45,7 @@ export const Me = z.object({
       burst: described(z.int(), "Requests per second."),
       quotes_per_second: described(z.int(), "Quote requests per second, counted separately."),
     }),
-    "Rate limits of the application.",
+    "Rate limits of the caller. An operator has one, of all requests per second: `burst`, which the others repeat.",
   ),
   _links: ownFields._links,
 });
@@ -53,9 +53,10 @@ export const Me = z.object({
 const RateWindow = z.object({
   name: described(
     z.enum(["minute", "burst", "quotes", "feed", "feed_quotes"]),
-    "Window: `minute` and `burst` count all requests but those of the other windows, which are `quotes` " +
-      "(`GET /quotes/{symbol}`), `feed` (batches of operations) and `feed_quotes` (prices). An operator has only " +
-      "`burst`, which counts all of theirs.",
+    "Window: `minute` and `burst` count all requests but those of the other windows. These are `quotes` " +
+      "(`GET /quotes`, `GET /quotes/{symbol}`), `feed` (batches, snapshots, retries of rejected items, taking and " +
+      "acknowledging commands) and `feed_quotes` (prices of a feed source). An operator has only `burst`, which " +
+      "counts all of theirs.",
   ),
   limit: described(z.int(), "Requests that the window takes."),
   used: described(z.nullable(z.int()), "Requests that it has taken; null if the counter could not be read."),

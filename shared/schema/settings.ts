@@ -13,7 +13,7 @@ const policies = {
   ),
   four_eyes: described(
     z.boolean(),
-    "Whether a transaction must be approved by a different application than the one that created it.",
+    "Whether a transaction must be approved by an application or operator other than its creator.",
   ),
   currencies: described(
     z.array(Currency).check(z.minLength(1), z.maxLength(limits.money.max_currencies)),
@@ -93,7 +93,7 @@ export const UpdateSettingsRequest = z.strictObject({
   require_verified_client: z.optional(policies.require_verified_client),
   four_eyes: described(
     z.optional(z.boolean()),
-    "Whether a transaction must be approved by a different application than the one that created it. While the " +
+    "Whether a transaction must be approved by an application or operator other than its creator. While the " +
       "brokerage has two active owners, one proposes the change and another one accepts by sending the same.",
   ),
   currencies: z.optional(policies.currencies),

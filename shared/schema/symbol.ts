@@ -140,7 +140,7 @@ export const SymbolMarginQuery = z.strictObject({
     z.optional(z.string().check(z.regex(/^(?:[1-9]\d{0,2}|1000)$/, "must be a whole number from 1 to 1000"))),
     "Leverage, if no account is given: 100 means 1:100.",
   ),
-  currency: described(z.optional(Currency), "Currency code (ISO 4217), if no account is given."),
+  currency: described(z.optional(Currency), "Currency code, if no account is given."),
   side: described(z.optional(z.enum(["buy", "sell"])), "Side: `buy` or `sell`."),
   lots: described(z.optional(Decimal), "Volume in lots."),
 });

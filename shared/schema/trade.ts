@@ -1,6 +1,16 @@
 import * as z from "zod/mini";
 import { described } from "./described.ts";
-import { Currency, id, Money, ownFields, pageParameters, setOf, Timestamp, TimestampInput } from "./fields.ts";
+import {
+  Currency,
+  currencyText,
+  id,
+  Money,
+  ownFields,
+  pageParameters,
+  setOf,
+  Timestamp,
+  TimestampInput,
+} from "./fields.ts";
 import { Decimal, InstrumentCurrency, SymbolName, symbolNames } from "./symbol.ts";
 
 /** The side of a trade, a position or an order. */
@@ -87,7 +97,7 @@ export const Trade = z.object({
     "The open position that contains the trade; null when the trade is closed.",
   ),
   order_id: described(z.nullable(z.string()), "The order that the trade resulted from; null if there is none."),
-  currency: described(Currency, "Currency code (ISO 4217)."),
+  currency: described(Currency, currencyText),
   open_price: described(Decimal, "Opening price."),
   open_at: described(Timestamp, "Time of opening."),
   close_price: described(z.nullable(Decimal), "Closing price; null while the trade is open."),
@@ -125,7 +135,7 @@ export const SymbolMargin = z.object({
     z.nullable(z.string()),
     "The account that margin was computed for; null if leverage and currency were given.",
   ),
-  currency: described(Currency, "Currency code (ISO 4217)."),
+  currency: described(Currency, currencyText),
   leverage: described(z.int(), "Effective leverage: the lower of the account's and the symbol's."),
   side: described(Side, "Side: `buy` or `sell`."),
   lots: described(Decimal, "Volume in lots."),

@@ -4,6 +4,7 @@ import { Actor } from "./event.ts";
 import {
   Currency,
   createdRange,
+  currencyText,
   id,
   identifier,
   Metadata,
@@ -87,7 +88,7 @@ export const request = {
     "Amount before the fee, in the currency of the account. Send a decimal string such as `1000.00`; a " +
       "JSON number is read digit by digit, but many languages cannot write it exactly.",
   ),
-  currency: described(z.optional(Currency), "Currency code (ISO 4217)."),
+  currency: described(z.optional(Currency), currencyText),
   fee: described(z.optional(MoneyInput), "Part of the amount that the brokerage keeps."),
   method: described(z.optional(Method), "Payment method."),
   provider: described(z.optional(z.nullable(name(64))), "Payment provider."),
@@ -256,7 +257,7 @@ export const Transaction = z.object({
   ),
   fee: described(Money, "Part of the amount that the brokerage keeps."),
   net_amount: described(Money, "Amount minus the fee: what a deposit credits and a withdrawal pays out."),
-  currency: described(Currency, "Currency code (ISO 4217)."),
+  currency: described(Currency, currencyText),
   method: described(Method, "Payment method."),
   provider: described(z.nullable(z.string()), "Payment provider."),
   provider_reference: described(

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
 import { safeParse } from "zod/v4/core";
+import { limits } from "../../shared/limits.ts";
 import { buildOpenApi, printOpenApi } from "../../shared/openapi/build.ts";
 import { type JsonObject, narrow, type OpenApi, type Operation } from "../../shared/openapi/document.ts";
 import { replyExamples } from "../../shared/openapi/examples.ts";
@@ -15,6 +16,7 @@ import { problemKind } from "../../shared/schema/problem.ts";
 import { scopes } from "../../shared/schema/scope.ts";
 import { documentedFaults } from "../support/rules/description.ts";
 
+const { rate, approvals } = limits;
 const committed = readFileSync(new URL("../../shared/openapi/openapi.json", import.meta.url), "utf8");
 const document = JSON.parse(committed) as OpenApi;
 
@@ -197,6 +199,50 @@ describe("the texts of the document", () => {
 
   it("say of every tag what it holds (tagTexts in shared/openapi/texts.ts)", () => {
     expect(document.tags.filter(({ name }) => tagTexts[name] === undefined)).toEqual([]);
+  });
+});
+
+describe("a claim of the document is what the code does", () => {
+  const description = String(document.info["description"]);
+
+  it("on the operations that ignore an Idempotency-Key", () => {
+    const [, list = ""] = /These operations ignore the key: (.*)\.$/m.exec(description) ?? [];
+    const ignoring = routes.filter(
+      ({ method, named, path }) => method !== "GET" && (named === true || path.startsWith("/oauth/")),
+    );
+    expect(list.split(", ")).toEqual(ignoring.map(({ method, path }) => `\`${method} ${path}\``));
+  });
+
+  it("on the limits of applications and operators", () => {
+    for (const per_second of [rate.burst_per_second, rate.quotes_per_second, rate.feed_per_second])
+      expect(description).toContain(`${per_second} per second`);
+    expect(description).toContain(`${rate.operator_per_second} requests of all kinds per second`);
+  });
+
+  it.each([
+    ["quotes", ["GET /quotes/{symbol}", "GET /quotes"], "`GET /quotes`, `GET /quotes/{symbol}`"],
+    [
+      "feed",
+      [
+        "POST /feed/sources/{id}/batches",
+        "POST /feed/sources/{id}/rejects/{seq}/retry",
+        "POST /feed/sources/{id}/commands/take",
+        "POST /feed/sources/{id}/commands/{command_id}/ack",
+        "POST /feed/sources/{id}/snapshots",
+      ],
+      "batches, snapshots, retries of rejected items, taking and acknowledging commands",
+    ],
+    ["feed_quotes", ["POST /feed/sources/{id}/quotes"], "prices of a feed source"],
+  ] as const)("on the operations that count against the window %s", (window, operations, words) => {
+    const counted = routes.filter((row) => row.rate === window).map(({ method, path }) => `${method} ${path}`);
+    expect(counted.toSorted()).toEqual(operations.toSorted());
+    expect(JSON.stringify(document.components.schemas["RateLimits"])).toContain(words);
+  });
+
+  it("on how long a proposal of an owner waits", () => {
+    const hours = `within ${approvals.proposal_seconds / 3600} hours`;
+    for (const path of ["/settings", "/operators/{id}"])
+      expect(document.paths[path]?.["patch"]?.["description"], path).toContain(hours);
   });
 });
 

@@ -35,6 +35,9 @@ describe("a limit that the README states is the one in shared/limits.ts", () => 
   const ladder = `${others.toReversed().map(duration).join(", ")} and ${duration(last)}`;
   it.each([
     `${rate.per_minute.toLocaleString("en")} requests per minute and ${rate.burst_per_second} per second`,
+    `Quotes (${rate.quotes_per_second} per second)`,
+    `feed requests and feed prices (${rate.feed_per_second} per second each)`,
+    `Operators have ${rate.operator_per_second} requests per second in total`,
     `A 2xx response within ${duration(webhooks.attempt_timeout_ms / 1000)} is success`,
     `is retried after ${ladder}`,
     `${{ 5: "five" }[webhooks.auto_disable_after_seconds / 86_400]} days of failures only`,

@@ -40,7 +40,7 @@ export interface TransactionCommand extends AboutMoney {
 /** A command that brings the money on the platform to what is booked here: nothing is booked for it. */
 interface Correcting extends AboutMoney {
   readonly leg: null;
-  /** Application that asked for it last: another one requeues it where the brokerage asks for four eyes. */
+  /** Application or operator that asked for it last: another one requeues it where the brokerage asks for four eyes. */
   readonly issued_by: Actor;
   /** Number of the item that reported its operation; absent before. */
   readonly feed_seq?: string;

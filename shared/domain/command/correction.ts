@@ -182,6 +182,6 @@ function moveToEnd({ status, not_found_at }: CorrectionCommand): CommandMove | u
 export function refuseCorrection(command: CorrectionCommand, wanted: boolean, fourEyes: boolean, { actor }: Context) {
   if (!wanted) return refuse("illegal_transition", "The drift is resolved, or has another command or amount.");
   return fourEyes && samePerson(command.issued_by, actor)
-    ? refuse("four_eyes_required", "Another application than the one that asked for it must requeue the command.")
+    ? refuse("four_eyes_required", "An application or operator other than the one that asked must requeue the command.")
     : undefined;
 }

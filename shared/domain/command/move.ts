@@ -202,7 +202,8 @@ function whileOutstanding(
   }
   if (command.status === "unknown" && (operation_id !== undefined || not_found)) {
     if (accountContext.tenant.four_eyes && samePerson(before.created_by, context.actor)) {
-      return refuse("four_eyes_required", "Another application than the creator must settle an unknown outcome.");
+      const detail = "An application or operator other than the creator must settle an unknown outcome.";
+      return refuse("four_eyes_required", detail);
     }
     const leg = command.leg ?? "forward";
     if (operation_id !== undefined && reached) {

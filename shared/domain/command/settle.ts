@@ -323,7 +323,7 @@ export function requeueCommand(state: CommandState, context: Context): Decision<
   }
   const { transaction, accountContext } = about;
   if (accountContext.tenant.four_eyes && samePerson(transaction.created_by, context.actor)) {
-    return refuse("four_eyes_required", "Another application than the creator must requeue the command.");
+    return refuse("four_eyes_required", "An application or operator other than the creator must requeue the command.");
   }
   if (!isAwaited(state)) return refuse("illegal_transition", "The money of the transaction has moved.");
   const marked = settled(transaction, changed(transaction, { outcome: null }, context), [], []);

@@ -44,9 +44,9 @@ export interface DriftState {
 
 /**
  * Decides `POST /drift/{id}/resolve`. To accept a difference keeps it, so that only a change of it is reported
- * again. To adopt the platform's value books it here, and takes two applications: the first proposes it, the second
+ * again. To adopt the platform's value books it here, and takes two callers: the first proposes it, the second
  * approves, and whether it is still as it was proposed is asked again then. To command the platform books nothing here;
- * it takes two applications where the brokerage asks for four eyes, as money that is moved there by hand does.
+ * it takes two callers where the brokerage asks for four eyes, as money that is moved there by hand does.
  */
 export function resolveDrift(state: DriftState, request: ResolveDrift, context: Context): DriftDecision<Drift> {
   const decision = announcing(resolution(state, request, context));
@@ -75,7 +75,7 @@ function resolution(state: DriftState, request: ResolveDrift, context: Context):
     return refuse("illegal_transition", "It was proposed with another account.");
   }
   if (samePerson(drift.proposal.by, context.actor)) {
-    return refuse("four_eyes_required", "Another application than the one that proposed it must approve.");
+    return refuse("four_eyes_required", "An application or operator other than the one that proposed it must approve.");
   }
   if (action === "command_platform") return commanded(state, context);
   if (drift.kind === "account_unknown") return adoptedAccount(state, reason, context);

@@ -38,7 +38,7 @@ export function refusePlatformAccount(field: string) {
 }
 
 /**
- * Decides `POST /transactions/adjustment`: a signed amount, pending until another application has approved it, whatever
+ * Decides `POST /transactions/adjustment`: a signed amount, pending until another caller has approved it, whatever
  * the policy of the brokerage is. Nothing is held or booked before it is completed. The reason is that of its first
  * status.
  */

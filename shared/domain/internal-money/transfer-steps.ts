@@ -36,7 +36,7 @@ interface Asked {
   readonly transfer: Transfer;
   readonly other: Account;
   readonly request: CreateTransfer;
-  /** Another application must approve it before it begins. */
+  /** Another application or operator must approve it before it begins. */
   readonly approval: boolean;
 }
 

@@ -1,3 +1,4 @@
+import { eventTexts } from "../../schema/event-types.ts";
 import type { JsonObject } from "../document.ts";
 import { account } from "./accounts.ts";
 import { auditSeal } from "./audit.ts";
@@ -143,7 +144,7 @@ export const eventsReplies: Readonly<Record<string, unknown>> = {
     data: [
       {
         type: "client.created",
-        description: "The event `client.created`.",
+        description: eventTexts["client.created"],
         opt_in: false,
         schema: { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object" },
         sample: { id: event_id, object: "event", type: "client.created" },

@@ -2,7 +2,17 @@ import * as z from "zod/mini";
 import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
 import { PlatformId } from "../feed.ts";
-import { Currency, createdRange, id, Money, ownFields, pageParameters, setOf, Timestamp } from "../fields.ts";
+import {
+  Currency,
+  createdRange,
+  currencyText,
+  id,
+  Money,
+  ownFields,
+  pageParameters,
+  setOf,
+  Timestamp,
+} from "../fields.ts";
 import { Decimal } from "../symbol.ts";
 import { StatusReason } from "../transaction.ts";
 
@@ -27,7 +37,7 @@ const CommandError = z.object({
 
 const MoneyPayload = z.object({
   amount: described(Money, "Amount of the operation, signed as on the account: negative takes money from it."),
-  currency: described(Currency, "Currency code (ISO 4217)."),
+  currency: described(Currency, currencyText),
   comment: described(
     z.string(),
     "Text of at most 31 characters: the comment to give the operation, or with `find_operation` the comment to look " +

@@ -100,8 +100,8 @@ export const ResolveDriftRequest = z.strictObject({
   action: described(
     z.enum(["accept", "adopt_platform", "command_platform"]),
     "`accept` keeps the difference; only a change of it is reported again. `adopt_platform` books the value of the " +
-      "platform here, once a second application has sent the same request. `command_platform` issues a command that " +
-      "makes the balance on the platform the one of this service.",
+      "platform here, once a second application or operator has sent the same request. `command_platform` issues a " +
+      "command that makes the balance on the platform the one of this service.",
   ),
   reason: described(StatusReason, "Reason, for the audit trail."),
   account_id: described(

@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
 import { described } from "../described.ts";
-import { CalendarDate, Currency, Money, ownFields } from "../fields.ts";
+import { CalendarDate, Currency, currencyText, Money, ownFields } from "../fields.ts";
 
 /** Query of `GET /reports/money`. */
 export const ReportMoneyQuery = z.strictObject({
   from: described(CalendarDate, "First day (UTC)."),
   to: described(CalendarDate, "Last day (UTC), at most 31 days with the first."),
-  currency: described(Currency, "Currency code (ISO 4217)."),
+  currency: described(Currency, currencyText),
 });
 
 const count = (what: string) => described(z.int(), `Number of ${what}.`);
@@ -16,7 +16,7 @@ export const MoneyReport = z.object({
   object: described(z.literal("money_report"), "Resource type; always this value."),
   from: described(CalendarDate, "First day (UTC)."),
   to: described(CalendarDate, "Last day (UTC)."),
-  currency: described(Currency, "Currency code (ISO 4217)."),
+  currency: described(Currency, currencyText),
   data: described(
     z.array(
       z.object({

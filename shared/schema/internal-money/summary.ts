@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { described } from "../described.ts";
-import { CalendarDate, Currency, Money, ownFields } from "../fields.ts";
+import { CalendarDate, Currency, currencyText, Money, ownFields } from "../fields.ts";
 import { TransactionKind, TransactionStatus } from "../transaction.ts";
 
 /** Query of `GET /transactions/summary`. */
@@ -20,7 +20,7 @@ export const TransactionSummary = z.object({
         day: described(CalendarDate, "Day of creation (UTC)."),
         kind: described(TransactionKind, "Transaction type."),
         status: described(TransactionStatus, "Transaction status."),
-        currency: described(Currency, "Currency code (ISO 4217)."),
+        currency: described(Currency, currencyText),
         count: described(z.int(), "Number of transactions."),
         amount: described(Money, "Sum of the amounts before fees."),
         fee: described(Money, "Sum of the fees."),
