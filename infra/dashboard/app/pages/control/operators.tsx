@@ -239,7 +239,11 @@ function Actions({ operator, onRemoved }: { readonly operator: Operator; readonl
         dialog={(close) => (
           <ConfirmDialog
             title={`Remove ${name}`}
-            text="Their access ends within 60 seconds. What they did stays in the audit log."
+            text={
+              "Their access ends within 60 seconds. Their actions stay in the audit log, but their name, email " +
+              "address, IP addresses and user agents are erased from it. This cannot be undone; suspend an operator " +
+              "whose actions are still to be examined. Removing one of two or more owners waits for a second owner."
+            }
             word="Remove"
             danger
             run={(key) => command("DELETE", "/operators/{id}", { key, path })}

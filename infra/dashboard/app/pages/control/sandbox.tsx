@@ -255,7 +255,10 @@ function Reset() {
   const { data } = useResource("/sandbox/reset");
   const may = useMay();
   return (
-    <Tool title="Reset" text="Removes clients, accounts, money and trades. Applications, operators and endpoints stay.">
+    <Tool
+      title="Reset"
+      text="Removes clients with all their data, feed sources and changes to the market. The rest stays."
+    >
       {data && (
         <Pairs
           pairs={[
@@ -271,7 +274,10 @@ function Reset() {
           dialog={(close) => (
             <ConfirmDialog
               title="Reset the sandbox"
-              text="Every client, account, transaction and trade of the sandbox is removed. This cannot be undone."
+              text={
+                "Every client with all their data, the feed sources and all changes to the market are removed. This " +
+                "cannot be undone."
+              }
               word="Reset"
               danger
               run={(key) => command("POST", "/sandbox/reset", { key })}

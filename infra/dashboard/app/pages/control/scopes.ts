@@ -62,7 +62,7 @@ export const scopeGroups: readonly ScopeGroup[] = [
     name: "Control",
     scopes: [
       ["audit:read", "audit", "read the log"],
-      ["admin", "admin", "Can make applications with every scope"],
+      ["admin", "admin", "manage applications, operators and settings"],
     ],
   },
 ];

@@ -111,8 +111,12 @@ function Rules({ settings }: { readonly settings: Settings }) {
   );
 }
 
+const noRules =
+  "No approval rules: transactions need an approval only with four eyes; adjustments and transfers to another client " +
+  "always need one.";
+
 function RuleList({ rules }: { readonly rules: readonly Rule[] }) {
-  if (rules.length === 0) return <p className="dim">One approval is enough for every amount.</p>;
+  if (rules.length === 0) return <p className="dim">{noRules}</p>;
   return (
     <ul className="checks">
       {rules.map((rule) => (
@@ -128,7 +132,7 @@ function Agree({ rules, onClose }: { readonly rules: readonly Rule[]; readonly o
   return (
     <ConfirmDialog
       title="Agree to the proposed rules"
-      text={rules.length === 0 ? "One approval is enough for every amount." : rules.map(ruleText).join(". ")}
+      text={rules.length === 0 ? noRules : rules.map(ruleText).join(". ")}
       word="Agree"
       run={(key) => change(key, { approval_rules: rules })}
       onClose={onClose}

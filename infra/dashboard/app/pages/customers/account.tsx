@@ -280,7 +280,7 @@ const moneyOf = (id: string): readonly Part[] => [
     columns: transactionColumns,
     to: (row) => `/transactions?open=${row.id}`,
     idOf: byId,
-    empty: { title: "No transactions", text: "Deposits and withdrawals appear here." },
+    empty: { title: "No transactions", text: "Transactions of every type appear here." },
   }),
   listPart(id, {
     name: "Ledger",

@@ -88,7 +88,7 @@ function Holdings({ id }: { readonly id: string }) {
           columns: transactionColumns,
           to: (row) => `/transactions?open=${row.id}`,
           idOf: byId,
-          empty: { title: "No transactions", text: "Deposits and withdrawals of all accounts are listed here." },
+          empty: { title: "No transactions", text: "Transactions of all accounts are listed here." },
         }),
         listPart(id, {
           name: "Trades",

@@ -45,7 +45,7 @@ export function FeedPage() {
           ["Expects", data.expected_next_seq],
           ["Price epoch", data.quote_epoch],
           ["Platform", inWords(data.platform)],
-          ["Decides about trades", inWords(data.authoritative)],
+          ["Closes positions at the stop-out level", inWords(data.authoritative)],
           ["Snapshots", <Snapshots key="snapshots" source={data} />],
         ]}
       />

@@ -56,7 +56,7 @@ export function FeedsPage() {
             },
             {
               name: "authoritative",
-              label: "Decides about trades",
+              label: "Closes positions at the stop-out level",
               kind: "choice",
               values: ["platform", "service"],
               first: "platform",

@@ -88,7 +88,10 @@ export function SymbolsPage() {
             idOf={({ symbol }) => symbol}
             to={({ symbol }) => addressWith("/symbols", { ...search, open: symbol })}
             selected={opened}
-            empty={{ title: "No symbols", text: "Symbols come with the environment." }}
+            empty={{
+              title: "No symbols",
+              text: "Symbols come from a feed source (item symbol); a new brokerage of the sandbox has twelve.",
+            }}
           />
         }
         opened={opened ? <SymbolPanel symbol={opened} onClose={() => change({ open: undefined })} /> : null}
