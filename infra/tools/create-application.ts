@@ -2,15 +2,15 @@ import { stages } from "../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
 import { ProvisionRequest } from "../../shared/schema/provision.ts";
 import { functionName } from "../stages.ts";
-import { invokeFunction, localRunner } from "./operator.ts";
+import { brokerageOf, brokerageOptions, invokeFunction, localRunner } from "./operator.ts";
 
-const help = `Makes an API application of a tenant: the first one cannot come from a token.
+const help = `Makes an API application of a brokerage: the first one cannot come from a token.
 
 npm run application -- create --name <name> [options]
   --name <name>      name of the application
-  --tenant <id>      tenant that it belongs to, brk_..., or new, which makes a tenant (default new)
+  --brokerage <id>   brokerage that it belongs to, brk_..., or new, which makes one (default new)
   --stage <stage>    stage to make it in, ${stages.join(" or ")} (default sandbox)
-  --owner <email>    email address of the first owner of a new tenant, who signs in to the user pool
+  --owner <email>    email address of the first owner of a new brokerage, who signs in to the user pool
   --scopes <list>    scopes with commas between them; without it all of them
   --local            on the service that npm start runs here, instead of AWS
   --help             this text
@@ -20,30 +20,32 @@ The client secret is shown once and cannot be read again.`;
 
 interface Given {
   readonly name?: string | undefined;
+  readonly brokerage?: string | undefined;
   readonly tenant?: string | undefined;
   readonly scopes?: string | undefined;
   readonly owner?: string | undefined;
 }
 
 /** The request that the arguments ask for; throws a UsageError that names the one that is wrong. */
-function requestOf({ name, tenant, scopes, owner }: Given) {
+function requestOf({ name, scopes, owner, ...named }: Given) {
   if (name === undefined) throw new UsageError("The option --name is missing: an application needs a name.");
+  const brokerage = brokerageOf(named);
   const request = {
     action: "create_application",
-    tenant_id: tenant === undefined || tenant === "new" ? null : tenant,
+    tenant_id: brokerage === undefined || brokerage === "new" ? null : brokerage,
     name,
     scopes: scopes === undefined ? null : scopes.split(",").map((scope) => scope.trim()),
     ...(owner === undefined ? {} : { owner }),
   };
   if (owner !== undefined && request.tenant_id !== null) {
-    throw new UsageError("--owner is for a new tenant: invite operators of another one by POST /operators.");
+    throw new UsageError("--owner is for a new brokerage: invite operators of another one by POST /operators.");
   }
   const checked = ProvisionRequest.safeParse(request);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   const [member, place] = issue?.path ?? [];
   if (member === "tenant_id")
-    throw new UsageError("--tenant must be new or the id of a tenant, brk_ and 26 characters.");
+    throw new UsageError("--brokerage must be new or the id of a brokerage, brk_ and 26 characters.");
   if (member === "name") {
     throw new UsageError("--name must have 1 to 100 characters, without control characters, and not be blank.");
   }
@@ -57,7 +59,7 @@ await runCommand(async () => {
   const { values, positionals } = readArguments(
     {
       name: { type: "string" },
-      tenant: { type: "string" },
+      ...brokerageOptions,
       stage: { type: "string", default: "sandbox" },
       scopes: { type: "string" },
       owner: { type: "string" },

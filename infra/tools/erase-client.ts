@@ -2,12 +2,12 @@ import { stages } from "../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
 import { ProvisionRequest } from "../../shared/schema/provision.ts";
 import { functionName } from "../stages.ts";
-import { invokeFunction, localRunner } from "./operator.ts";
+import { brokerageOf, brokerageOptions, invokeFunction, localRunner } from "./operator.ts";
 
 const help = `Erases what the audit keeps of a closed client: destroys the key that opens it, for good.
 
-npm run erase -- client --tenant <id> --client <id> [options]
-  --tenant <id>      tenant that the client belongs to, brk_...
+npm run erase -- client --brokerage <id> --client <id> [options]
+  --brokerage <id>   brokerage that the client belongs to, brk_...
   --client <id>      the client, cli_...; it must be closed
   --stage <stage>    stage that it is in, ${stages.join(" or ")} (default sandbox)
   --local            on the service that npm start runs here, instead of AWS
@@ -20,11 +20,11 @@ they expire after 90 days; backups of the main table for 35 days.
 On AWS it invokes the stage's provision function with your credentials, which must allow lambda:InvokeFunction.`;
 
 /** The request that the arguments ask for; throws a UsageError that names the one that is wrong. */
-function requestOf(tenant: string | undefined, client: string | undefined) {
-  const checked = ProvisionRequest.safeParse({ action: "erase_client", tenant_id: tenant, client_id: client });
+function requestOf(brokerage: string | undefined, client: string | undefined) {
+  const checked = ProvisionRequest.safeParse({ action: "erase_client", tenant_id: brokerage, client_id: client });
   if (checked.success) return checked.data;
-  const isTenant = checked.error.issues.some(({ path }) => path[0] === "tenant_id");
-  const [option, form] = isTenant ? ["tenant", "brk_"] : ["client", "cli_"];
+  const isBrokerage = checked.error.issues.some(({ path }) => path[0] === "tenant_id");
+  const [option, form] = isBrokerage ? ["brokerage", "brk_"] : ["client", "cli_"];
   throw new UsageError(`--${option} must be the id of a ${option}, ${form} and 26 characters.`);
 }
 
@@ -32,7 +32,7 @@ await runCommand(async () => {
   if (helpAsked(help)) return;
   const { values, positionals } = readArguments(
     {
-      tenant: { type: "string" },
+      ...brokerageOptions,
       client: { type: "string" },
       stage: { type: "string", default: "sandbox" },
       local: { type: "boolean", default: false },
@@ -43,7 +43,7 @@ await runCommand(async () => {
   if (kind !== "client") {
     throw new UsageError(`The first argument must be client${kind === undefined ? "" : `, not "${kind}"`}.`);
   }
-  const request = requestOf(values.tenant, values.client);
+  const request = requestOf(brokerageOf(values), values.client);
   const stage = stages.find((each) => each === values.stage);
   if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
   const config = values.local ? localRunner().config : {};

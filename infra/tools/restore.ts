@@ -1,12 +1,12 @@
 import { stages } from "../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
 import { functionName } from "../stages.ts";
-import { invokeFunction, localRunner } from "./operator.ts";
+import { brokerageOf, brokerageOptions, invokeFunction, localRunner } from "./operator.ts";
 
 const help = `Numbers the events of a restored brokerage above all that receivers have seen, and announces it.
 
-npm run restore -- numbers --tenant <id> --last-valid <n> --after <n> --restored-to <time> [options]
-  --tenant <id>         brokerage, brk_...
+npm run restore -- numbers --brokerage <id> --last-valid <n> --after <n> --restored-to <time> [options]
+  --brokerage <id>      brokerage, brk_...
   --last-valid <n>      number of the last event that the restored data have
   --after <n>           number of the last event that any receiver may have seen, or more
   --restored-to <time>  time that the data were restored to, such as 2026-01-31T12:00:00Z
@@ -20,7 +20,7 @@ On AWS it invokes the stage's sweep-events function with your credentials, which
 
 /** The options by the members of the request. */
 const optionOf: Readonly<Record<string, string>> = {
-  tenant_id: "--tenant",
+  tenant_id: "--brokerage",
   last_valid_sequence: "--last-valid",
   after_sequence: "--after",
   restored_to: "--restored-to",
@@ -36,7 +36,7 @@ await runCommand(async () => {
   if (helpAsked(help)) return;
   const { values, positionals } = readArguments(
     {
-      tenant: { type: "string" },
+      ...brokerageOptions,
       "last-valid": { type: "string" },
       after: { type: "string" },
       "restored-to": { type: "string" },
@@ -52,7 +52,7 @@ await runCommand(async () => {
   const stage = stages.find((each) => each === values.stage);
   if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
   const request = {
-    ...{ tenant_id: values.tenant, last_valid_sequence: values["last-valid"] },
+    ...{ tenant_id: brokerageOf(values), last_valid_sequence: values["last-valid"] },
     ...{ after_sequence: values.after, restored_to: values["restored-to"] },
   };
   for (const [member, value] of Object.entries(request)) {

@@ -122,7 +122,8 @@ const refused: readonly (readonly [script: string, words: readonly string[], nam
   ["application", ["create"], "--name"],
   ["application", ["create", "--name", " "], "--name"],
   ["application", ["create", "--name", "CRM", "--stage", "staging"], "--stage"],
-  ["application", ["create", "--name", "CRM", "--tenant", "brk_1"], "--tenant"],
+  ["application", ["create", "--name", "CRM", "--brokerage", "brk_1"], "--brokerage"],
+  ["application", ["create", "--name", "CRM", "--brokerage", "new", "--tenant", "new"], "--tenant"],
   [
     "application",
     ["create", "--name", "CRM", "--scopes", "clients:read,nothing:read"],
@@ -143,10 +144,10 @@ const refused: readonly (readonly [script: string, words: readonly string[], nam
   ["audit", ["verify", "--local"], "npm start"],
   ["audit", ["seal", "--stage", "staging"], "--stage"],
   ["erase", [], "client"],
-  ["erase", ["client", "--tenant", "brk_1", "--client", "cli_1"], "--tenant"],
-  ["erase", ["client", "--tenant", "brk_01JD0000000000000000000000"], "--client"],
+  ["erase", ["client", "--brokerage", "brk_1", "--client", "cli_1"], "--brokerage"],
+  ["erase", ["client", "--brokerage", "brk_01JD0000000000000000000000"], "--client"],
   ["restore", [], "numbers"],
-  ["restore", ["numbers", "--after", "7"], "--tenant"],
+  ["restore", ["numbers", "--after", "7"], "--brokerage"],
   ["restore", ["numbers", "--tenant", "brk_01JD0000000000000000000000", "--after", "7"], "--last-valid"],
   ["restore", ["numbers", "--stage", "staging"], "--stage"],
 ];
@@ -191,6 +192,6 @@ describe("a command", () => {
 });
 
 it("npm run application takes the README's words and says what AWS lacks", async () => {
-  const words = ["create", "--stage", "sandbox", "--tenant", "new", "--name", "CRM"];
+  const words = ["create", "--stage", "sandbox", "--brokerage", "new", "--name", "CRM"];
   expectRefusal(await runNode([fileOf("application"), ...words]), "AWS_REGION");
 });

@@ -195,10 +195,10 @@ describe("npm start", { timeout: 90_000 }, () => {
     // The README's words; credentials and addresses of AWS in the environment do not count here.
     const elsewhere = { AWS_PROFILE: "absent", AWS_ENDPOINT_URL_LAMBDA: "http://127.0.0.1:9", AWS_REGION: "eu-west-9" };
     const bare = ["--name", "CRM"];
-    const readme = [await application(bare, elsewhere), await application([...bare, "--tenant", "new"])];
+    const readme = [await application(bare, elsewhere), await application([...bare, "--brokerage", "new"])];
     expect(readme.map(({ code }) => code)).toEqual([0, 0]);
     expect(new Set([tenant, ...readme.map(({ text }) => JSON.parse(text).tenant_id)]).size).toBe(3);
-    const unknown = await application([...bare, "--tenant", "brk_01JD0000000000000000000009"]);
+    const unknown = await application([...bare, "--brokerage", "brk_01JD0000000000000000000009"]);
     expect(unknown.code).toBe(1);
     expect(unknown.text).toMatch(/^The function \S+ failed: There is no tenant brk_01JD0000000000000000000009\.\n$/);
   });
@@ -211,7 +211,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     const body = { email: "gone@example.com", first_name: "Ana", last_name: "Silva" };
     const { id } = (await api.call<{ id: string }>("POST", "/clients", { body })).body;
     const erase = (client: string) =>
-      operator("erase-client", ["client", "--local", "--tenant", tenant, "--client", client]);
+      operator("erase-client", ["client", "--local", "--brokerage", tenant, "--client", client]);
     const text = expect.stringContaining("The client is active: only a closed one can be erased from the audit.");
     expect(await erase(id)).toEqual({ code: 1, text });
     expect((await api.call("PATCH", `/clients/${id}`, { body: { status: "closed" } })).status).toBe(200);

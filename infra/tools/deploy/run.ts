@@ -207,7 +207,7 @@ async function smokeTest(aws: Aws, { stage }: Options, config: StageConfig): Pro
   const words = ["--base-url", ApiUrl, "--dashboard-url", DashboardUrl, ...claims, ...agreed];
   const { BROKERAGE_CLIENT_ID, BROKERAGE_CLIENT_SECRET } = process.env;
   if (!BROKERAGE_CLIENT_ID || !BROKERAGE_CLIENT_SECRET) {
-    const create = `npm run application -- create --stage ${stage} --tenant new --name Smoke`;
+    const create = `npm run application -- create --stage ${stage} --brokerage new --name Smoke`;
     console.log(`\nNo smoke test: make an application (${create}), set BROKERAGE_CLIENT_ID and`);
     console.log(`BROKERAGE_CLIENT_SECRET, and run\nnpm run smoke -- ${words.join(" ")}`);
     return;

@@ -117,7 +117,7 @@ async function restored(session: Session): Promise<readonly string[]> {
     `its last event then was ${lastValid}, and receivers have seen ${seen}; the clients ${lost
       .map(({ id }) => id)
       .join(" and ")} are lost.`,
-    `To repair   npm run restore -- numbers --local --tenant ${tenant_id} --last-valid ${lastValid} \\`,
+    `To repair   npm run restore -- numbers --local --brokerage ${tenant_id} --last-valid ${lastValid} \\`,
     `              --after ${seen} --restored-to ${moment}`,
     "Look at     GET /events?sort=-sequence: the event brokerage.restored tells receivers what is void",
   ];

@@ -26,7 +26,8 @@ npm run smoke -- [options]
   --json                 one JSON document instead of lines
   --help                 this text
 
-Use an application of a brokerage of its own: npm run application -- create --stage sandbox --tenant new --name Smoke.
+Use an application of a brokerage of its own:
+npm run application -- create --stage sandbox --brokerage new --name Smoke.
 What was made is taken back as far as the API allows, and the rest is named. Ends with 0 when every check passed, with 1
 when one failed, and with 2 when the test could not run.
 
