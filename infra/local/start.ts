@@ -250,7 +250,7 @@ Ready.
   dashboard      ${cloud.dashboardUrl}
   stream         ${cloud.streamUrl}
   sign-in        issuer ${sign_in?.issuer}, client id ${sign_in?.client_id}
-  operators      with password and key of the second factor (its code: npm run code -- <e-mail>)
+  operators      with password and key of the second factor (its code: npm run code -- <email>)
                  ${people.join("\n                 ")}
   The same is in ${relative(process.cwd(), readyFile)}. Ctrl-C stops it.`);
 }

@@ -281,7 +281,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     const browser = new Browser();
     const page = await browser.open(await begin());
     const refused = await browser.open(page.url, { email, password: temporary_password });
-    expect(refused.html).toContain("Incorrect e-mail or password.");
+    expect(refused.html).toContain("Incorrect email or password.");
     const logs = () => readdirSync(join(local, "logs")).map((name) => readFileSync(join(local, "logs", name), "utf8"));
     await eventually(() => logs().some((text) => text.includes(id)) || undefined);
     const { client_secret } = own;

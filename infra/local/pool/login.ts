@@ -17,7 +17,7 @@ type Form = URLSearchParams;
 const codeField: Field = { name: "code", label: "Code", type: "text", autocomplete: "one-time-code" };
 
 /**
- * The steps of the login page, in the order of managed login: e-mail and password, a new password for a temporary one,
+ * The steps of the login page, in the order of managed login: email and password, a new password for a temporary one,
  * and the second factor, which is set up at the first sign-in.
  */
 export class Logins {
@@ -67,7 +67,7 @@ export class Logins {
     if (user === undefined) {
       // The same for every reason, so that the page does not show which addresses are known.
       this.pending.set(id, { step: "password", email });
-      return { page: this.page(id, "Incorrect e-mail or password.") };
+      return { page: this.page(id, "Incorrect email or password.") };
     }
     const until_ms = Date.now() + this.seconds * 1000;
     return user.status === "CONFIRMED"
@@ -106,7 +106,7 @@ const codeHint = "Enter the code of six digits that your authenticator app shows
 
 function passwordPage(email: string | undefined, error: string | undefined): FormPage {
   const fields: Field[] = [
-    { name: "email", label: "E-mail", type: "email", autocomplete: "username", value: email ?? "" },
+    { name: "email", label: "Email", type: "email", autocomplete: "username", value: email ?? "" },
     { name: "password", label: "Password", type: "password", autocomplete: "current-password" },
   ];
   return { title: "Sign in", error, fields, button: "Continue" };

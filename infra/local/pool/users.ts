@@ -5,7 +5,7 @@ import type { PasswordPolicy } from "./settings.ts";
 
 /** A user of the pool. */
 export interface PoolUser {
-  /** Its name in the pool too, as in every pool whose users sign in by their e-mail. */
+  /** Its name in the pool too, as in every pool whose users sign in by their email. */
   readonly sub: string;
   readonly email: string;
   readonly email_verified: boolean;
@@ -40,7 +40,7 @@ export class PoolUsers {
     this.policy = policy;
   }
 
-  /** A user by e-mail, in any case, or by `sub`; undefined when there is none. */
+  /** A user by email, in any case, or by `sub`; undefined when there is none. */
   find(name: string): PoolUser | undefined {
     const wanted = name.toLowerCase();
     return this.file.value.users.find(({ email, sub }) => email.toLowerCase() === wanted || sub === wanted);

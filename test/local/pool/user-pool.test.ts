@@ -211,7 +211,7 @@ describe("the login page", () => {
     for (const name of ["email", "password"]) expect(html).toContain(`<label for="${name}">`);
     for (const email of [user.email, "unknown@example.com", '"><b>@example.com']) {
       const page = await browser.open(url, { email, password: "wrong" });
-      expect(page.html).toContain('<p role="alert">Incorrect e-mail or password.</p>');
+      expect(page.html).toContain('<p role="alert">Incorrect email or password.</p>');
       expect(page.html).not.toContain("<b>@");
     }
   });
@@ -242,7 +242,7 @@ describe("a user who was disabled, signed out or deleted", () => {
     expect(html).toContain("Sign in");
     const page = await browser.open(url, { email: user.email, password: user.password });
     const out = operation !== "AdminUserGlobalSignOut";
-    expect(page.html).toContain(out ? "Incorrect e-mail or password." : "Confirm your sign-in");
+    expect(page.html).toContain(out ? "Incorrect email or password." : "Confirm your sign-in");
     if (operation !== "AdminDisableUser") return;
     pool.admin.call("AdminEnableUser", { UserPoolId: pool.settings.id, Username: user.email });
     expect((await tokensFor(user)).tokens.id_token).toBeDefined();

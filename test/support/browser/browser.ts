@@ -80,7 +80,7 @@ export async function visit(browser: Browser, url: string, options: BrowserConte
 export async function signInAs(page: Page, user: SignInUser): Promise<void> {
   const dashboard = new URL(page.url()).origin;
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByLabel("E-mail").fill(user.email);
+  await page.getByLabel("Email").fill(user.email);
   await page.getByLabel("Password").fill(user.password);
   await page.getByRole("button").click();
   await page.getByLabel("Code").fill(totpCode(user.totp_secret, Date.now()));

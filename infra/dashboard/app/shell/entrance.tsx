@@ -25,7 +25,7 @@ function SignIn({ reason }: { readonly reason: string | undefined }) {
           <p>{reason}</p>
         </div>
       )}
-      <p className="dim">Operators sign in with their e-mail address, password and second factor.</p>
+      <p className="dim">Operators sign in with their email address, password and second factor.</p>
       <Button onClick={() => void signIn()}>Sign in</Button>
     </>
   );

@@ -29,7 +29,7 @@ export function findById(text: string): Finding | undefined {
 
 type May = (scope: string) => boolean;
 
-/** What an e-mail address, account number, login or reference belongs to, among what the person may read. */
+/** What an email address, account number, login or reference belongs to, among what the person may read. */
 export async function find(text: string, may: May): Promise<Finding[]> {
   const byId = findById(text);
   if (byId !== undefined) return [byId];

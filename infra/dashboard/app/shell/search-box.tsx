@@ -6,7 +6,7 @@ import { Go } from "../parts/values.tsx";
 import { useMay } from "../session/caller.ts";
 import { type Finding, find, findById } from "./find.ts";
 
-/** One box for any identifier, e-mail address, account number, login or reference. One finding is opened at once. */
+/** One box for any identifier, email address, account number, login or reference. One finding is opened at once. */
 export function SearchBox() {
   const [text, setText] = useState("");
   const [found, setFound] = useState<readonly Finding[]>();
@@ -35,8 +35,8 @@ export function SearchBox() {
         <Icon name="search" />
         <input
           ref={input}
-          aria-label="Find by id, e-mail, account number, login or reference"
-          placeholder="Find by id, e-mail, account number, login"
+          aria-label="Find by id, email, account number, login or reference"
+          placeholder="Find by id, email, account number, login"
           value={text}
           onChange={({ target }) => {
             setText(target.value);

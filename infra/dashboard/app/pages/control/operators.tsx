@@ -19,7 +19,7 @@ type Operator = Schemas["Operator"];
 
 const columns: readonly Column<Operator>[] = [
   { head: "Name", key: true, small: "name", cell: ({ name }) => name },
-  { head: "E-mail", small: "purpose", cell: ({ email }) => email },
+  { head: "Email", small: "purpose", cell: ({ email }) => email },
   { head: "Role", width: 120, cell: ({ role }) => inWords(role) },
   { head: "Status", width: 120, small: "amount", cell: ({ status }) => <Status state={status} /> },
   { head: "Last seen", width: 150, right: true, small: "age", cell: ({ last_seen_at }) => <Age at={last_seen_at} /> },
@@ -78,7 +78,7 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
   return (
     <FormDialog
       title="Invite operator"
-      fields={[{ name: "email", label: "E-mail", help: "The invitation is sent to this address." }, ...fieldsOf()]}
+      fields={[{ name: "email", label: "Email", help: "The invitation is sent to this address." }, ...fieldsOf()]}
       submit="Invite"
       run={(entered, key) =>
         command("POST", "/operators", {
@@ -103,7 +103,7 @@ function OperatorPanel({ id, onClose }: { readonly id: string; readonly onClose:
         <Pairs
           pairs={[
             ["Id", <Id key="id" id={id} />],
-            ["E-mail", data.email],
+            ["Email", data.email],
             ["Role", inWords(data.role)],
             ["Status", <Status key="status" state={data.status} />],
             ["Last seen", <Age key="seen" at={data.last_seen_at} />],
@@ -182,7 +182,7 @@ function InviteAgain({ operator: { id, name } }: { readonly operator: Operator }
       dialog={(close) => (
         <ConfirmDialog
           title={`Invite ${name} again`}
-          text="They get another temporary password by e-mail, and the previous one stops working."
+          text="They get another temporary password by email, and the previous one stops working."
           word="Invite"
           run={(key) => command("POST", "/operators/{id}/invite", { key, path: { id } })}
           onClose={close}

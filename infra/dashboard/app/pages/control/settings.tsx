@@ -32,7 +32,7 @@ export function SettingsPage() {
             ["Verified clients", inWords(data.require_verified_client)],
             ["Four eyes", fourEyesText(data.four_eyes)],
             ["Default leverage", `1:${data.default_leverage}`],
-            ["Requests lapse", `after ${data.transaction_expiry_days} days`],
+            ["Undecided transactions expire", `after ${data.transaction_expiry_days} days`],
             ["Transfer mark-up", `${data.transfer_mark_up_percent} %`],
             ["Credit", `On withdrawal: ${inWords(data.credit_on_withdrawal).toLowerCase()}`],
             ["Currencies", data.currencies.join(", ")],
@@ -197,7 +197,7 @@ const fields = (now: Settings): Field[] => [
     kind: "choice",
     values: ["none", "withdrawal", "live_account"],
     first: now.require_verified_client,
-    help: "What only verified clients may do.",
+    help: "When a client must be verified.",
   },
   {
     name: "four_eyes",
@@ -206,7 +206,11 @@ const fields = (now: Settings): Field[] => [
     first: now.four_eyes ? "yes" : "",
   },
   { name: "default_leverage", label: "Default leverage", first: String(now.default_leverage) },
-  { name: "transaction_expiry_days", label: "Requests lapse after days", first: String(now.transaction_expiry_days) },
+  {
+    name: "transaction_expiry_days",
+    label: "Days until an undecided transaction expires",
+    first: String(now.transaction_expiry_days),
+  },
   { name: "transfer_mark_up_percent", label: "Transfer mark-up in percent", first: now.transfer_mark_up_percent },
   {
     name: "credit_on_withdrawal",

@@ -113,7 +113,7 @@ function Details({ client }: { readonly client: Client }) {
       <Panel title="Details">
         <Pairs
           pairs={[
-            ["E-mail", client.email],
+            ["Email", client.email],
             ["Phone", client.phone],
             ["Type", inWords(client.type)],
             ["Born", client.date_of_birth === null ? null : dateOf(client.date_of_birth)],
@@ -155,7 +155,7 @@ function EditClient({ client, onClose }: { readonly client: Client; readonly onC
     <FormDialog
       title={`Edit ${nameOf(client)}`}
       fields={[
-        { name: "email", label: "E-mail", first: client.email },
+        { name: "email", label: "Email", first: client.email },
         { name: "phone", label: "Phone", first: client.phone ?? "", optional: true },
         {
           name: "status",

@@ -18,7 +18,7 @@ export function nameOf({ first_name, last_name, company_name, email }: Client): 
 
 const columns: readonly Column<Client>[] = [
   { head: "Name", key: true, small: "name", cell: nameOf },
-  { head: "E-mail", small: "purpose", cell: ({ email }) => email },
+  { head: "Email", small: "purpose", cell: ({ email }) => email },
   { head: "Id", width: 130, cell: ({ id }) => <Id id={id} /> },
   { head: "Status", width: 120, cell: ({ status }) => <Status state={status} /> },
   {
@@ -40,7 +40,7 @@ const filters = [
     values: ["unverified", "pending", "verified", "rejected", "expired"],
   },
   { name: "country", label: "Country" },
-  { name: "email", label: "E-mail", wide: true },
+  { name: "email", label: "Email", wide: true },
   { name: "external_id", label: "Your reference" },
   { name: "tag", label: "Tag" },
 ] as const;
@@ -72,7 +72,7 @@ function CreateClient({ onClose }: { readonly onClose: () => void }) {
     <FormDialog
       title="Create client"
       fields={[
-        { name: "email", label: "E-mail" },
+        { name: "email", label: "Email" },
         { name: "first_name", label: "First name", optional: true },
         { name: "last_name", label: "Last name", optional: true },
         {
