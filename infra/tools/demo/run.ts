@@ -15,17 +15,18 @@ import { lifePlot, lifeTable } from "./picture.ts";
 import { booksTable, tellPlatformStory } from "./platform-story.ts";
 import { type Arrival, type DemoReply, type Streamed, tellStory } from "./story.ts";
 
-const help = `Tells the life of one account on the service of this machine, from an empty brokerage to a stop-out, by
-HTTP alone: every request and answer, every webhook with its signature, the same events on the stream, and at the end
-a table and a plot.
+const help = `Walks through the life of one account on the service of this machine, from an empty brokerage to a
+stop-out, by HTTP alone: every request and answer, every webhook with its signature, the same events on the stream, and
+at the end a table and a plot.
 
 npm run demo -- [options]
-  --platform         tells the life of an account of a trading platform instead: a deposit by a command to a simulated
-                     platform, deals that its bridge reports, and a drift
+  --platform         walks through that of an account of a trading platform instead: a deposit by a command to a
+                     simulated platform, deals that its bridge reports, and a drift
   --quiet            the table and the plot only
   --help             this text
 
-It starts the service by itself, on free ports and an empty folder that it removes, beside any npm start.`;
+It starts the service by itself, on free ports and an empty folder that it removes, in addition to a running npm
+start.`;
 
 const tokenLimitMs = 60_000;
 const betweenTriesMs = 50;
