@@ -224,7 +224,7 @@ function whatIsLeft(balance: Balance): string[] {
     ...(balance.pending > 0 ? ["pending transactions"] : []),
     ...(balance.balance_minor === 0n ? [] : ["a balance"]),
     ...(balance.credit_minor === 0n ? [] : ["credit"]),
-    ...(isAside(balance) ? ["items that were put aside"] : []),
+    ...(isAside(balance) ? ["items that were set aside"] : []),
   ];
 }
 

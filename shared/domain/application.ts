@@ -202,7 +202,8 @@ export function registerApplication(
   if (lacked !== undefined) return lacked;
   const { max_active } = limits.applications;
   if (tenant.applications >= max_active) {
-    return refuse("too_many_applications", `A brokerage may have ${max_active} applications that are not revoked.`);
+    const detail = `A brokerage may have at most ${max_active} applications that are not revoked.`;
+    return refuse("too_many_applications", detail);
   }
   const { tenant_id, environment, now } = context;
   const application = draftApplication(

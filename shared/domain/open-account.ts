@@ -33,7 +33,7 @@ export function openAccount(
   if (client.status === "closed") return refuseField("client_closed", "client_id", "The client is closed.");
   if (client.status === "suspended") return refuseField("client_suspended", "client_id", "The client is suspended.");
   if (client.account_count >= limits.client.max_accounts) {
-    return refuse("too_many_accounts", `A client may have ${limits.client.max_accounts} accounts.`);
+    return refuse("too_many_accounts", `A client may have at most ${limits.client.max_accounts} accounts.`);
   }
   const type = request.type ?? "live";
   if (type === "live" && tenant.require_verified_client === "live_account" && !isVerified(client, context.now)) {

@@ -25,7 +25,7 @@ function faultsOf(
     ...unknownAccounts.map((place) => ({
       pointer: `#/account_ids/${place}`,
       code: "account_not_found",
-      detail: "is no account of the brokerage",
+      detail: "does not exist in this brokerage",
     })),
   ];
 }
@@ -113,7 +113,7 @@ export function amendEndpoint(
   const { status: from } = endpoint;
   const to = patch.status ?? from;
   if (from === "auto_disabled" && to === "disabled") {
-    return refuse("illegal_transition", "An endpoint that the service switched off can only be enabled.", {
+    return refuse("illegal_transition", "An endpoint that the service disabled can only be enabled.", {
       extra: { allowed: ["enabled"] },
     });
   }
@@ -212,9 +212,8 @@ export function rotateEndpointSecret(
   const endpoint = inForce(stored, health);
   const until = endpoint.previous_secret_expires_at;
   if (until !== null && until > context.now) {
-    return refuse("secret_rotation_in_progress", `The previous secret signs along until ${until}; rotate after that.`, {
-      extra: { previous_secret_expires_at: until },
-    });
+    const detail = `The previous secret remains valid until ${until}; rotate again after that.`;
+    return refuse("secret_rotation_in_progress", detail, { extra: { previous_secret_expires_at: until } });
   }
   const grace = request.grace_seconds ?? limits.webhooks.previous_secret_seconds;
   const ends = new Date(Date.parse(context.now) + grace * 1000).toISOString();

@@ -341,7 +341,7 @@ async function decideSymbol(
   const full = symbol === undefined && (await symbolsOf(run.tenant_id)).length >= limits.trading.max_symbols;
   return once(run, reading, { mark, reject }, context.now, () => {
     if (full) {
-      const detail = `A brokerage may have ${limits.trading.max_symbols} symbols.`;
+      const detail = `A brokerage may have at most ${limits.trading.max_symbols} symbols.`;
       return { ok: false, refusal: { code: "too_many_symbols", detail } };
     }
     const done = setSymbol(symbol, data, context);

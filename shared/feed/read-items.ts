@@ -26,7 +26,8 @@ export function readFeedItem(given: FeedItem): ItemReading {
   const { seq, type, at, data } = raw;
   const wrong = (refusal: Refusal): ItemReading => ({ raw, dedup: ["item", seq], ok: false, refusal });
   if (Buffer.byteLength(JSON.stringify(raw)) > limits.feed.max_item_bytes) {
-    return wrong({ code: "payload_too_large", detail: `An item may have ${limits.feed.max_item_bytes} bytes.` });
+    const detail = `An item may have at most ${limits.feed.max_item_bytes} bytes.`;
+    return wrong({ code: "payload_too_large", detail });
   }
   if (!Object.hasOwn(schemas, type)) {
     const detail = `must be one of ${Object.keys(schemas).join(", ")}`;

@@ -230,10 +230,13 @@ function operationOf(row: Route, rows: readonly Route[], shared: SharedParameter
 function descriptionOf(row: Route): string {
   const events = row.emits.map((event) => `\`${event}\``).join(", ");
   const needs = row.scope === null ? "any token" : `a token with the scope \`${row.scope}\``;
+  // The handler of such a row decides about scopes, and its description names them.
+  const isDecided = row.scope === null && row.refusals.includes("insufficient_scope");
   const more = (row.further_scopes ?? []).map((scope) => `\`${scope}\``).join(" or ");
+  const also = more === "" ? "" : `; some requests also require ${more}`;
   return [
     ...(row.description === undefined ? [] : [row.description]),
-    ...(row.auth === "token" ? [`Requires ${needs}${more === "" ? "" : `; some requests also require ${more}`}.`] : []),
+    ...(row.auth === "token" && !isDecided ? [`Requires ${needs}${also}.`] : []),
     ...(events === "" ? [] : [`May emit ${events}.`]),
     ...(row.stages.length === 2 ? [] : [`Available in the ${row.stages.join(" and the ")} only.`]),
   ].join("\n\n");

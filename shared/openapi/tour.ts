@@ -175,7 +175,7 @@ export const tour: readonly Chapter[] = [
   },
   {
     name: "Feed",
-    description: "Input from a trading platform; an item that cannot be applied is put aside and retried.",
+    description: "Input from a trading platform; an item that cannot be applied is set aside and retried.",
     steps: [
       { row: "create_feed_source", body: { name: `mt5:${fresh}` } },
       { row: "get_feed_source" },

@@ -13,7 +13,7 @@ export const reportMoney = route({
   description:
     "Deposits and withdrawals in one currency by the day on which they were settled, exact and complete at the time " +
     "of the answer. It reads the entries of the control accounts, over up to 31 days with up to 10,000 entries " +
-    "together; ask for fewer days where there are more.",
+    "together. More answers 400 `invalid_parameter`; request fewer days.",
   file: "reports/money",
   scope: "reports:read",
   grants: ["query"],
@@ -33,8 +33,9 @@ export const reportUsage = route({
     "database and the time of functions, events with their deliveries, and messages and connection minutes of the " +
     "stream, each with its cost at list prices. It is counted every hour; an hour is complete two hours after its " +
     "end. Requests without a token are of no brokerage, and what events cost behind a request is the cost of the " +
-    "events. It covers up to 31 days with up to 5,000 rows together. As CSV (RFC 4180), with `Accept: text/csv` or " +
-    "`format=csv`, it has a line for each row of requests, of events and of the stream.",
+    "events. It covers up to 31 days with up to 5,000 rows together. More answers 400 `invalid_parameter`; request " +
+    "fewer days. As CSV (RFC 4180), with `Accept: text/csv` or `format=csv`, it has a line for each row of requests, " +
+    "of events and of the stream.",
   file: "usage/report",
   scope: "reports:read",
   grants: ["query"],

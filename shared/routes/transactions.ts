@@ -270,8 +270,8 @@ export const summarizeTransactions = route({
   tag: "Transactions",
   summary: "Get sums of transactions",
   description:
-    "Sums by day, type, status and currency, over up to 31 days with up to 2,000 transactions together; ask for " +
-    "fewer days where there are more. Transactions of the last seconds may be missing.",
+    "Sums by day, type, status and currency, over up to 31 days with up to 2,000 transactions together. More answers " +
+    "400 `invalid_parameter`; request fewer days. Transactions of the last seconds may be missing.",
   file: "transactions/summary",
   scope: "transactions:read",
   grants: ["read", "query:list"],

@@ -10,7 +10,7 @@ export const EventTypeSchema = z.enum([...eventTypes, ...optInEventTypes]);
 export const Actor = z.object({
   type: described(
     z.enum(["application", "operator", "system", "api_application"]),
-    "Type of the actor; `api_application` in what was stored while it was the name of `application`.",
+    "Type of the actor; `api_application` is the former name of `application` in older records.",
   ),
   id: described(z.string(), "Identifier of the actor."),
   name: described(

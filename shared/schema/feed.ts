@@ -64,7 +64,7 @@ const FeedItem = z.strictObject({
   type: described(
     z.string().check(z.minLength(1), z.maxLength(40)),
     "Item type: `execution`, `deal_reversal`, `order`, `swap`, `position_update`, `account_update`, " +
-      "`balance_operation` or `symbol`. An unknown type is put aside and can be retried.",
+      "`balance_operation` or `symbol`. An unknown type is set aside and can be retried.",
   ),
   at: described(z.optional(z.unknown()), "Time of the item on the platform, RFC 3339."),
   data: described(z.optional(z.unknown()), "Content of the item; its members depend on `type`."),
@@ -178,7 +178,7 @@ export const FeedResult = z.object({
   seq: described(z.string(), "Sequence number assigned by the source."),
   status: described(
     ItemStatus,
-    "`applied` now, `duplicate` of an item applied before, `rejected` and put aside, or `deferred`: send " +
+    "`applied` now, `duplicate` of an item applied before, `rejected` and set aside, or `deferred`: send " +
       "it again.",
   ),
   code: described(z.optional(z.string()), "Reason why the item was rejected or deferred."),

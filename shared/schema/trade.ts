@@ -36,7 +36,7 @@ export const Conversion = z.object({
   via: described(
     z.array(
       z.object({
-        symbol: described(SymbolName, "Symbol name; the cent currency where its fixed ratio converts."),
+        symbol: described(SymbolName, "Symbol name; for a fixed ratio, the code of the cent currency."),
         op: described(z.enum(["multiply", "divide"]), "Whether an amount is multiplied or divided by the price."),
         price: described(Decimal, "Price."),
       }),

@@ -13,9 +13,9 @@ export function symbolName({ symbol }: { readonly symbol: string }): string {
   return symbol;
 }
 
-/** There is no such symbol. */
+/** The symbol does not exist. */
 export function noSymbol(): HttpProblem {
-  return new HttpProblem("symbol_not_found", "There is no such symbol.");
+  return new HttpProblem("symbol_not_found", "The symbol does not exist.");
 }
 
 /** A symbol without a quote yet: its first price may come any moment. */

@@ -81,8 +81,8 @@ describe("the states of an account", () => {
     [{ credit_minor: 1n }, ["credit"]],
     [{ pending: 1 }, ["pending transactions"]],
     [{ positions: 1 }, ["positions"]],
-    [{ held_minor: 1n }, ["items that were put aside"]],
-    [{ aside_minor: 1n }, ["items that were put aside"]],
+    [{ held_minor: 1n }, ["items that were set aside"]],
+    [{ aside_minor: 1n }, ["items that were set aside"]],
     [{ pending: 1, held_minor: 1n, aside_minor: 0n }, ["pending transactions"]],
   ] as const)("do not end while there is %o", (money, left) => {
     expect(refused(amend(disabled(money), { status: "closed" }))).toMatchObject({

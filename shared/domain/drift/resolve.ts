@@ -229,7 +229,7 @@ function refuseAdoption(
   if (account.status === "closed") return refuse("account_closed", "The account is closed.");
   const causes = explained_by.filter(({ type, id }) => type !== "transaction" && id !== drift.command_id);
   if (causes.length > 0) {
-    const detail = "Items that were put aside, or commands that have not ended, may be the cause.";
+    const detail = "Items that were set aside, or commands that have not ended, may be the cause.";
     return refuse("drift_changed", detail, { extra: { causes: causes.map(({ id }) => id) } });
   }
   const unchanged = drift.balance_seq === balance.seq && drift.pos_version === balance.pos_version;

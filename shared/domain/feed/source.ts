@@ -51,7 +51,7 @@ export function registerSource(
   context: Context,
 ): TradingDecision<FeedSource> {
   if (known >= limits.feed.max_sources) {
-    return refuse("too_many_feed_sources", `A brokerage may have ${limits.feed.max_sources} sources.`);
+    return refuse("too_many_feed_sources", `A brokerage may have at most ${limits.feed.max_sources} sources.`);
   }
   const first = request.first_seq ?? "1";
   const source: FeedSource = {

@@ -158,7 +158,7 @@ export function inviteOperator(
   if (lacked !== undefined) return lacked;
   const { max_operators } = limits.operators;
   if ((counts.operators ?? 0) >= max_operators) {
-    return refuse("too_many_operators", `A brokerage may have ${max_operators} operators.`);
+    return refuse("too_many_operators", `A brokerage may have at most ${max_operators} operators.`);
   }
   const { tenant_id, now } = context;
   const drawn = { id: context.newId("opr"), audit_key: keys.public_key };

@@ -134,7 +134,8 @@ function faultOf(symbol: TradingSymbol, lots: string, { platform }: Execution): 
 /** A trade of its own. */
 function opened(book: Book, market: Market, symbol: TradingSymbol, deal: Execution, context: Context): Step {
   if (book.positions.length >= limits.trading.max_positions) {
-    return refuseTrading("too_many_positions", `An account may have ${limits.trading.max_positions} open positions.`);
+    const detail = `An account may have at most ${limits.trading.max_positions} open positions.`;
+    return refuseTrading("too_many_positions", detail);
   }
   const draft = draftTrade(book, market, symbol, deal, context);
   if (!draft.ok) return draft;

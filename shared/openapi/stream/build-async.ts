@@ -165,7 +165,7 @@ function serverOf(stage: string, url: string): AsyncServer {
     host,
     protocol: "wss",
     title: stage === "production" ? "Production" : "Sandbox",
-    description: `The stream of the ${stage}.`,
+    description: `WebSocket stream, ${stage}.`,
     security: [{ $ref: "#/components/securitySchemes/token" }, { $ref: "#/components/securitySchemes/ticket" }],
   };
 }

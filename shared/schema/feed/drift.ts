@@ -24,7 +24,7 @@ const DriftStatus = z.enum(["open", "resolved"]);
 const Explanation = z.object({
   type: described(
     z.enum(["possible_duplicate", "reject", "command", "transaction"]),
-    "`possible_duplicate` or `reject`: an item that was put aside, by its sequence number. `command`: a command that " +
+    "`possible_duplicate` or `reject`: an item that was set aside, by its sequence number. `command`: a command that " +
       "has not ended. `transaction`: money that no item of the platform has reported.",
   ),
   id: described(z.string(), "Identifier, or the sequence number of the item."),

@@ -9,7 +9,7 @@ const Authority = z.enum(["platform", "service"]);
 const SwapReporting = z.enum(["nightly", "accrued"]);
 const swapReporting =
   "How the source reports swap: `nightly` by an item for each night, or `accrued` by the swap so far of a position. " +
-  "The other form is put aside.";
+  "The other form is set aside.";
 
 const seconds = ({ min, max }: { readonly min: number; readonly max: number }) =>
   z.nullable(z.int().check(z.minimum(min), z.maximum(max)));

@@ -152,7 +152,7 @@ it("and keeps its account from being closed until it is decided", async () => {
   const refused = await close();
   expect([refused.status, refused.body]).toMatchObject([
     409,
-    { code: "account_not_empty", left: ["items that were put aside"] },
+    { code: "account_not_empty", left: ["items that were set aside"] },
   ]);
   expect((await source.retry("1", { transaction_id: id })).body.status).toBe("applied");
   expect([await asideOf(account), (await close()).body.status]).toEqual([{ number: "0" }, "closed"]);
