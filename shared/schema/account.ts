@@ -227,7 +227,7 @@ export const ListAccountsQuery = z.strictObject({
   ...createdRange,
   status: described(z.optional(setOf(AccountStatus.options)), "Account statuses, separated by commas."),
   type: described(z.optional(setOf(AccountType.options)), "Account types, separated by commas."),
-  currency: described(z.optional(setOf(Currency.options)), "Currency codes (ISO 4217), separated by commas."),
+  currency: described(z.optional(setOf(Currency.options)), "Currency codes, separated by commas."),
   group_id: described(z.optional(identifier(64)), "Group of accounts."),
   number: described(z.optional(z.string().check(z.regex(/^\d{8,10}$/, "must be 8 to 10 digits"))), "Account number."),
   platform_login: described(z.optional(identifier(64)), "Login on the trading platform."),

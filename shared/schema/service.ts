@@ -45,7 +45,7 @@ export const Me = z.object({
       burst: described(z.int(), "Requests per second."),
       quotes_per_second: described(z.int(), "Quote requests per second, counted separately."),
     }),
-    "Rate limits of the caller. An operator has one, of all requests per second: `burst`, which the others repeat.",
+    "Rate limits of the caller. For an operator, one limit covers all requests: `burst` per second.",
   ),
   _links: ownFields._links,
 });
