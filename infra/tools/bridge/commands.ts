@@ -10,6 +10,11 @@ import type { MoneyCommand, Outcome, Venue, VenueEvent } from "./venue.ts";
 /** Commands of one take, and the lease that is asked for. */
 const take = { max: 10, lease_seconds: 60 };
 const everyMs = 1000;
+/**
+ * Commands that move money under way at once, each of which may be a process. When there are so many, one command a
+ * second is still taken: the service hands those of the risk lane out first, and one of money is given back.
+ */
+const mostMoney = 16;
 
 /** A command as it is handed out. Payloads differ by type, and new types may come. */
 interface TakenCommand {
@@ -34,14 +39,19 @@ class TakeKey {
     this.last = existsSync(path) ? readFileSync(path, "utf8") : undefined;
   }
 
-  async current(): Promise<string> {
-    if (this.last !== undefined && this.last !== "") return this.last;
-    this.last = `take-${randomUUID()}`;
+  /** The key, with how many commands it asks for: a repeated request must ask for as many. */
+  async current(most: number): Promise<{ readonly key: string; readonly max: number }> {
+    if (this.last === undefined || this.last === "") await this.renew(most);
+    const key = this.last ?? "";
+    return { key, max: Number(/-m(\d+)$/.exec(key)?.[1] ?? take.max) };
+  }
+
+  private async renew(most: number): Promise<void> {
+    this.last = `take-${randomUUID()}-m${most}`;
     const file = await open(this.path, "w", 0o600);
     await file.writeFile(this.last);
     await file.datasync();
     await file.close();
-    return this.last;
   }
 
   answered(): void {
@@ -61,6 +71,7 @@ export class Commands {
   private readonly venue: Venue;
   private readonly key: TakeKey;
   private readonly working = new Set<Promise<void>>();
+  private money = 0;
 
   constructor(context: BridgeContext, venue: Venue, keyPath: string) {
     this.context = context;
@@ -73,9 +84,10 @@ export class Commands {
     const { client, journal, path, signal } = this.context;
     for (const attempt of journal.attempts()) this.work(this.resume(attempt));
     while (!signal.aborted) {
-      const idempotencyKey = await this.key.current();
+      const room = mostMoney - this.money;
+      const { key: idempotencyKey, max } = await this.key.current(Math.max(1, Math.min(take.max, room)));
       const reply = await client.call<{ data: readonly TakenCommand[] }>("POST", `${path}/commands/take`, {
-        body: take,
+        body: { ...take, max },
         idempotencyKey,
         signal,
       });
@@ -84,7 +96,7 @@ export class Commands {
       await Promise.all(news.map((command) => journal.attempt(startOf(command))));
       for (const command of news) this.work(this.carryOut(command));
       this.key.answered();
-      if (news.length === 0) await pause(everyMs, undefined, { signal });
+      if (news.length === 0 || room <= 0) await pause(everyMs, undefined, { signal });
     }
     await Promise.all(this.working);
   }
@@ -129,7 +141,7 @@ export class Commands {
 
   private async execute(command: TakenCommand): Promise<CarriedOut> {
     try {
-      if (isMoney(command.type)) return await this.moveMoney(command, command.type);
+      if (isMoney(command.type)) return await this.withRoom(command, command.type);
       if (isTerms(command.type) && this.venue.setTerms !== undefined) {
         const { id: command_id, platform_login, payload: terms } = command;
         return { outcome: await this.venue.setTerms({ command_id, platform_login, terms }) };
@@ -139,6 +151,16 @@ export class Commands {
       return { outcome: { status: "unknown", error: { code: "bridge_error", message: String(error).slice(0, 500) } } };
     }
     return failed("unsupported_command", `This bridge does not carry out ${command.type}.`);
+  }
+
+  private async withRoom(command: TakenCommand, type: MoneyCommand["type"]): Promise<CarriedOut> {
+    if (this.money >= mostMoney) return noRoom;
+    this.money += 1;
+    try {
+      return await this.moveMoney(command, type);
+    } finally {
+      this.money -= 1;
+    }
   }
 
   private async moveMoney(command: TakenCommand, type: MoneyCommand["type"]): Promise<CarriedOut> {
@@ -202,6 +224,10 @@ function isTerms(type: string): boolean {
 
 const tooLate: CarriedOut = {
   outcome: { status: "not_sent", error: { code: "too_late", message: "The time to start the command has passed." } },
+};
+
+const noRoom: CarriedOut = {
+  outcome: { status: "not_sent", error: { code: "bridge_busy", message: "Too many commands of money are under way." } },
 };
 
 function failed(code: string, message: string): CarriedOut {
