@@ -310,7 +310,9 @@ describe("the prices of a bridge", () => {
         symbol.includes("/") ? [{ pointer: `/quotes/${place}/symbol`, detail: "must be the name of a symbol" }] : [],
       );
       if (errors.length > 0) throw new ServiceError(422, "validation_failed", "Invalid.", errors);
-      return { body: { results: quotes.map(({ symbol }) => ({ symbol, ...(symbol === "X" && { code: "crossed" }) })) } };
+      return {
+        body: { results: quotes.map(({ symbol }) => ({ symbol, ...(symbol === "X" && { code: "crossed" }) })) },
+      };
     };
     const quotes = ["EURUSD", "EUR/USD", "X"].map((symbol) => ({ symbol }));
     expect(await withoutRefused(quotes, send)).toEqual([

@@ -81,10 +81,10 @@ export class Orders {
     if (found === undefined) return;
     const deal = get(tag.execId);
     if (isDeal && deal !== undefined) found.deal = deal;
-    if (isDeal && Number(get(tag.leaves) ?? 0) === 0) return this.done(name, found);
-    if (!endedStatuses.includes(get(tag.status) ?? "")) return;
+    const isFilled = isDeal && Number(get(tag.leaves) ?? 0) === 0;
+    if (!isFilled && !endedStatuses.includes(get(tag.status) ?? "")) return;
     const filled = Number(get(tag.cumQty) ?? 0);
-    if (found.deal !== undefined || filled > 0) this.done(name, found);
+    if (isFilled || found.deal !== undefined || filled > 0) this.done(name, found);
     // A quantity that cannot be read proves neither: the order is unknown at its limit.
     else if (filled === 0) this.settle(name, refusal(get(tag.text)));
   }
