@@ -21,7 +21,7 @@ describe("the prices of a bridge", () => {
     const send = async (quotes: readonly { symbol: string }[]) => {
       sent.push(quotes.map(({ symbol }) => symbol));
       const errors = quotes.flatMap(({ symbol }, place) =>
-        symbol.includes("/") ? [{ pointer: `/quotes/${place}/symbol`, detail: "must be the name of a symbol" }] : [],
+        symbol.includes("/") ? [{ pointer: `#/quotes/${place}/symbol`, detail: "must be the name of a symbol" }] : [],
       );
       if (errors.length > 0) throw new ServiceError(422, "validation_failed", "Invalid.", errors);
       const results = quotes.map(({ symbol }) => ({ symbol, ...(symbol === "X" && { code: "crossed" }) }));

@@ -124,7 +124,7 @@ export async function withoutRefused<T extends { readonly symbol: string }>(
     if (!(error instanceof ServiceError)) throw error;
     const reasons = new Map<number, string>();
     for (const { pointer, detail } of error.errors) {
-      const [, place, member] = /^\/quotes\/(\d+)(?:\/(\w+))?/.exec(pointer) ?? [];
+      const [, place, member] = /^#\/quotes\/(\d+)(?:\/(\w+))?/.exec(pointer) ?? [];
       if (place !== undefined && Number(place) < quotes.length) reasons.set(Number(place), `${member ?? ""} ${detail}`);
     }
     if (reasons.size === 0) throw error;

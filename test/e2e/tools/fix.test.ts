@@ -9,7 +9,9 @@ import { freePort } from "../../../infra/local/free-port.ts";
 import { loadEngine } from "../../../infra/tools/bridge/fix/engine.ts";
 import { FixVenue } from "../../../infra/tools/bridge/fix/fix-venue.ts";
 import { proveOn } from "../../../infra/tools/bridge/fix/proof/prove.ts";
+import { withoutRefused } from "../../../infra/tools/bridge/sender.ts";
 import type { VenueEvent } from "../../../infra/tools/bridge/venue.ts";
+import { ServiceClient, sourceNamed } from "../../../infra/tools/service-client.ts";
 import { FixAcceptor } from "../../support/fix-acceptor.ts";
 import { type Stack, sharedStack } from "../../support/stack/stack.ts";
 
@@ -156,4 +158,30 @@ describe("a bridge without a session", () => {
     expect([code, text]).toEqual([0, expect.stringContaining(`127.0.0.1:${port} (connect ECONNREFUSED`)]);
     expect(text).not.toContain("    at ");
   }, 120_000);
+});
+
+it("a price that the service cannot take is dropped with its reason, and the others of its request are taken", async () => {
+  const { credentials } = await stack.newApplication();
+  const client = new ServiceClient({ base_url: stack.baseUrl, ...credentials });
+  const path = `/feed/sources/${await sourceNamed(client, "mt5:prices", "mt5")}`;
+  const { body: source } = await client.call<{ quote_epoch: number }>("POST", `${path}/epochs`);
+  const prices = [
+    { symbol: "EURUSD", bid: "1.10000", ask: "1.10010" },
+    { symbol: "EUR/USD", bid: "1.10000", ask: "1.10010" },
+    { symbol: "GBPUSD", bid: "1.20000", ask: "-1.20010" },
+    { symbol: "AUDUSD", bid: "0.70010", ask: "0.70000" },
+  ];
+  const time = new Date().toISOString();
+  const quotes = prices.map((each, place) => ({ ...each, time, seq: String(place + 1) }));
+  const send = (accepted: typeof quotes) =>
+    client.call<{ results: { symbol: string; code?: string }[] }>("POST", `${path}/quotes`, {
+      body: { epoch: source.quote_epoch, quotes: accepted },
+    });
+  const refused = await withoutRefused(quotes, send);
+  expect(refused.map(({ symbol, code }) => `${symbol} ${code}`)).toEqual([
+    expect.stringMatching(/^EUR.USD symbol /),
+    expect.stringMatching(/^GBPUSD ask /),
+    expect.stringMatching(/^AUDUSD crossed/),
+  ]);
+  expect((await client.call<{ bid: string }>("GET", "/quotes/EURUSD")).body.bid).toBe("1.10000");
 });
