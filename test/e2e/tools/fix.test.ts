@@ -160,7 +160,7 @@ describe("a bridge without a session", () => {
   }, 120_000);
 });
 
-it("a price that the service cannot take is dropped with its reason, and the others of its request are taken", async () => {
+it("a price that the service cannot take is dropped with its reason, and the others are taken", async () => {
   const { credentials } = await stack.newApplication();
   const client = new ServiceClient({ base_url: stack.baseUrl, ...credentials });
   const path = `/feed/sources/${await sourceNamed(client, "mt5:prices", "mt5")}`;
