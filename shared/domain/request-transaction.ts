@@ -1,5 +1,5 @@
 import type { CreateDeposit, CreateWithdrawal } from "../schema/transaction.ts";
-import { type Client, isVerified } from "./client.ts";
+import { type Client, isVerified, refuseClosedClient } from "./client.ts";
 import { announcing } from "./command/announce.ts";
 import { forwardMinor, isCommanded, issued, refuseSource } from "./command/money.ts";
 import { type Context, type Decision, type Requirement, refuse, refuseScope } from "./decision.ts";
@@ -30,9 +30,7 @@ export function requestDeposit(
 ): Decision<Transaction> {
   const { balance, account } = accountContext;
   if (balance.accepts === "none") return refuseGate(account);
-  if (client?.status === "closed") {
-    return refuse("client_closed", "The client is closed: what the account has can only be withdrawn.");
-  }
+  if (client?.status === "closed") return refuseClosedClient();
   const ended = isCommanded(account) ? refuseSource(accountContext) : undefined;
   if (ended !== undefined) return ended;
   const draft = draftTransaction("deposit", accountContext, request, context);

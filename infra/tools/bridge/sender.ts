@@ -124,15 +124,15 @@ export async function withoutRefused<T extends { readonly symbol: string }>(
     if (!(error instanceof ServiceError)) throw error;
     const reasons = new Map<number, string>();
     for (const { pointer, detail } of error.errors) {
-      const [, place, member] = /^#\/quotes\/(\d+)(?:\/(\w+))?/.exec(pointer) ?? [];
-      if (place !== undefined && Number(place) < quotes.length) reasons.set(Number(place), `${member ?? ""} ${detail}`);
+      const [, place, member = ""] = /^#\/quotes\/(\d+)(?:\/(\w+))?/.exec(pointer) ?? [];
+      if (place !== undefined) reasons.set(Number(place), `${member} ${detail}`);
     }
-    if (reasons.size === 0) throw error;
-    const left = quotes.filter((_, place) => !reasons.has(place));
-    const dropped = [...reasons].flatMap(([place, code]) => {
-      const quote = quotes[place];
-      return quote === undefined ? [] : [{ symbol: quote.symbol, code }];
+    const dropped = quotes.flatMap(({ symbol }, place) => {
+      const code = reasons.get(place);
+      return code === undefined ? [] : [{ symbol, code }];
     });
+    if (dropped.length === 0) throw error;
+    const left = quotes.filter((_, place) => !reasons.has(place));
     return [...dropped, ...(await withoutRefused(left, send))];
   }
 }

@@ -1,6 +1,6 @@
 import type { CreateTransfer } from "../../schema/transaction.ts";
 import type { Account, Balance } from "../account.ts";
-import { type Client, isVerified } from "../client.ts";
+import { type Client, isVerified, refuseClosedClient } from "../client.ts";
 import { isCommanded } from "../command/money.ts";
 import {
   type Change,
@@ -64,9 +64,7 @@ export function transferAmount(
   if (isMovedByHand(to.account)) return refusePlatformAccount("to_account_id");
   if (from.balance.accepts !== "all") return refuseGate(from.account);
   if (to.balance.accepts === "none") return refuseGate(to.account);
-  if (client.status === "closed") {
-    return refuse("client_closed", "The client is closed: what the account has can only be withdrawn.");
-  }
+  if (client.status === "closed") return refuseClosedClient();
   if (client.status === "suspended") return refuse("client_suspended", "The client may not transfer while suspended.");
   if (tenant.require_verified_client !== "none" && !isVerified(client, now)) {
     return refuse("client_not_verified", "The client must be verified to transfer.");
