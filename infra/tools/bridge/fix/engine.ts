@@ -48,6 +48,7 @@ export interface FixConfig {
 export declare abstract class FixSession {
   constructor(config: FixConfig);
   readonly config: FixConfig;
+  protected onPreLogon(): Promise<void>;
   protected onMsg(type: string, view: FixView): void;
   protected onResendRequest(view: FixView): void;
   protected checkForwardMsg(type: string, view: FixView): void;

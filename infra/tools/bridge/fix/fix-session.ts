@@ -14,6 +14,8 @@ const tag = {
 
 /** What a session reports. */
 export interface SessionEvents {
+  /** There is a connection, and the logon is sent next. When this throws, it is not sent. */
+  connected(): void;
   /** The next message in order. When this throws, the message is not passed over: nothing more is taken. */
   taken(type: string, view: FixView): void;
   /** Why the message could not be taken. */
@@ -87,6 +89,10 @@ export function sessionClass(engine: FixEngine) {
 
     transmit(type: string, fields: FixFields, callback?: FixSent): void {
       this.send(type, fields, callback);
+    }
+
+    protected override async onPreLogon(): Promise<void> {
+      this.events.connected();
     }
 
     protected override onMsg(type: string, view: FixView): void {

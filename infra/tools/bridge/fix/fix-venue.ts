@@ -71,7 +71,7 @@ export class FixVenue implements Venue {
     readonly hook: MoneyHook;
     readonly folder: string;
     readonly say: (sentence: string) => void;
-    /** The venue answers a logon within so long after the bridge began to connect. */
+    /** The venue answers a logon within so long. */
     readonly logonLimitMs?: number;
   }) {
     const { settings, engine, hook, folder, say, logonLimitMs = 15_000 } = options;
@@ -155,10 +155,9 @@ export class FixVenue implements Venue {
     let said: string | undefined;
     while (!signal.aborted) {
       const gaps = setInterval(() => this.endAtGap(), gapLimitMs);
-      const unanswered = setTimeout(() => this.endUnanswered(), this.logonLimitMs);
       const reason = await this.connectOnce(sink).then(() => reasonOf(undefined), reasonOf);
       clearInterval(gaps);
-      clearTimeout(unanswered);
+      clearTimeout(this.unanswered);
       const { host, port } = this.settings;
       const refused = `No session with the venue at ${host}:${port} (${reason})`;
       const sentence = this.ready ? "The session with the venue has ended" : refused;
@@ -171,6 +170,18 @@ export class FixVenue implements Venue {
       await pause(wait, undefined, { signal }).catch(() => undefined);
       wait = Math.min(2 * wait, reconnectMs.longest);
     }
+  }
+
+  private unanswered: NodeJS.Timeout | undefined;
+
+  /** From here on the session can be ended: the engine reports no end of one that has no connection. */
+  private isConnected(session: BridgeSession): void {
+    if (this.stopping.signal.aborted) {
+      session.requestStop("The bridge stops.");
+      throw new Error("The bridge stops.");
+    }
+    this.session = session;
+    this.unanswered = setTimeout(() => this.endUnanswered(), this.logonLimitMs);
   }
 
   /** Ends a connection whose logon the venue does not answer, as a firewall or the port of another service does. */
@@ -191,7 +202,8 @@ export class FixVenue implements Venue {
     const { engine, gate, sent } = this;
     const Session = sessionClass(engine);
     const makeSession = (config: ConstructorParameters<typeof Session>[0]) => {
-      const session = new Session(config, gate, sent, {
+      const session: BridgeSession = new Session(config, gate, sent, {
+        connected: () => this.isConnected(session),
         taken: (type, view) => this.taken(type, view, sink),
         held: (seq, type, error) => this.isHeld({ seq, type }, error, sink),
         reset: () => sink.record([], gate.next - 1),
@@ -199,9 +211,8 @@ export class FixVenue implements Venue {
         ready: () => this.isReady(),
         loggedOut: (text) => this.loggedOut(text),
       });
-      // The engine emits its end as an error, which ends the process where no connection listens for it.
+      // The engine emits its end as an error, which ends the process where no run of the session listens for it.
       session.on("error", () => undefined);
-      this.session = session as BridgeSession;
       return session;
     };
     const launcher = new (class extends engine.SessionLauncher {
