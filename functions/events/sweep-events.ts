@@ -7,7 +7,7 @@ import { endAdoptions } from "../../shared/feed/end-adoption.ts";
 import { watchSources } from "../../shared/feed/source-sweep.ts";
 import { limits } from "../../shared/limits.ts";
 import { runSweeps } from "../../shared/table/due.ts";
-import { expireOverdue } from "../../shared/trading/expiry.ts";
+import { expireOverdue, expireVerifications } from "../../shared/trading/expiry.ts";
 import { continueTransfers } from "../../shared/trading/transfer-steps.ts";
 import { cancelUnwanted, wakeDeliveries } from "../../shared/webhooks/delivery-sweep.ts";
 import { completeFanOut } from "../../shared/webhooks/owed-deliveries.ts";
@@ -15,8 +15,7 @@ import { replayOverdue } from "../../shared/webhooks/replay.ts";
 import { switchOffNoted } from "../../shared/webhooks/switch-off.ts";
 
 /**
- * Runs on a schedule: sends deliveries that are due, and completes work that was not finished. The sweeps run
- * concurrently, so that none delays another. An action of an operator takes the place of all of them.
+ * Runs on a schedule: sends due deliveries and completes unfinished work, all at once; or runs an operator's action.
  */
 export async function handler(event: { action?: string }, context: Context): Promise<Record<string, number>> {
   const remainingMs = () => context.getRemainingTimeInMillis();
@@ -31,6 +30,7 @@ export async function handler(event: { action?: string }, context: Context): Pro
     switched_off: switchOffNoted(hasTime),
     cancelled: cancelUnwanted(hasTime),
     expired: expireOverdue(hasTime, remainingMs),
+    lapsed: expireVerifications(hasTime, remainingMs),
     transferred: continueTransfers(hasTime, remainingMs),
     settled: settleOverdueCommands(hasTime, remainingMs),
     retried: endAdoptions(hasTime, remainingMs),

@@ -45,8 +45,9 @@ const statusMoves: Readonly<Record<Client["status"], readonly Client["status"][]
 };
 
 /**
- * Whether a client counts as verified: from its `expires_at` on a verification does not, whatever its status says.
- * A closed client cannot be verified again: what it was at its closing counts for the money that it has yet to get.
+ * Whether a client counts as verified: from its `expires_at` on a verification does not, also while the sweep has yet
+ * to store that. A closed client cannot be verified again: what it was at its closing counts for the money that it has
+ * yet to get.
  */
 export function isVerified(
   { verification_status, verification, closed_at }: Pick<Client, "verification_status" | "verification" | "closed_at">,
@@ -165,8 +166,30 @@ export function amendClient(client: Client, patch: Patch, context: Context): Dec
   if (merged.date_of_birth !== null && isUnderage(merged.date_of_birth, context.now)) return refuseAge();
   if (sameValue(merged, client)) return unchanged(client);
   if (client.status === "closed") return refuse("client_closed", "A closed client cannot be changed.");
-  const after: Client = { ...merged, updated_at: later(client.updated_at, context.now), version: client.version + 1 };
-  const verified = client.verification_status !== "verified" && after.verification_status === "verified";
+  return changed(client, merged, context);
+}
+
+/**
+ * Decides, in the name of the system, what becomes of a verification whose `expires_at` has come: the status of the
+ * client is `expired` from then on (domain 2.2). Nothing changes before that, and of a closed client nothing at all.
+ */
+export function expireVerification(client: Client, context: Context): Decision<Client> {
+  const verification_status = standing(client, context.now);
+  if (verification_status === client.verification_status) return unchanged(client);
+  return changed(client, { ...client, verification_status }, context);
+}
+
+/** The verification status of a client by the clock: `expired` from the end of its verification on. */
+function standing(client: Client, now: string): VerificationStatus {
+  const { status, verification_status } = client;
+  const isLapsed = status !== "closed" && verification_status === "verified" && !isVerified(client, now);
+  return isLapsed ? "expired" : verification_status;
+}
+
+/** The change of a client to what a decision made of it, with its events. */
+function changed(client: Client, made: Client, context: Context): Decision<Client> {
+  const after: Client = { ...made, updated_at: later(client.updated_at, context.now), version: client.version + 1 };
+  const verified = standing(client, context.now) !== "verified" && after.verification_status === "verified";
   const previous = {
     status: client.status,
     verification_status: client.verification_status,
@@ -196,11 +219,14 @@ function amendVerification(
   patch: Patch,
   context: Context,
 ): Decision<Pick<Client, "verification_status" | "verification">> {
-  const lapsed = client.verification_status === "verified" && !isVerified(client, context.now);
-  const from = lapsed && patch.verification_status === "verified" ? "expired" : client.verification_status;
+  const from = standing(client, context.now);
   const to = patch.verification_status ?? from;
   const verification = { ...client.verification, ...verificationPatch(patch) } as Client["verification"];
   const touched = patch.verification !== undefined;
+  const { expires_at } = patch.verification ?? {};
+  if (to === "verified" && expires_at && Date.parse(expires_at) <= Date.parse(context.now)) {
+    return refuseField("validation_failed", "verification/expires_at", "must be in the future", "out_of_range");
+  }
   if (to === from) {
     if (touched && !context.scopes.includes("clients:verify")) return refuseScope("clients:verify");
     return unchanged({ verification_status: from, verification });

@@ -132,7 +132,7 @@ const VerificationPatch = z.strictObject({
   reference: described(z.optional(z.nullable(identifier(128))), "The provider's reference."),
   expires_at: described(
     z.optional(z.nullable(TimestampInput)),
-    "Expiry of the verification; null if it does not expire.",
+    "Expiry of the verification, in the future if the client is verified; null if it does not expire.",
   ),
   rejection_reasons: described(
     z.optional(z.array(RejectionReason).check(z.maxLength(10))),
@@ -219,7 +219,10 @@ export const BrokerageClient = z.object({
         z.nullable(z.string()),
         "Identifier of the application or operator that verified the client; null before.",
       ),
-      expires_at: described(z.nullable(Timestamp), "Expiry of the verification; null if it does not expire."),
+      expires_at: described(
+        z.nullable(Timestamp),
+        "Expiry of the verification: from then on the status is `expired`; null if it does not expire.",
+      ),
       rejection_reasons: described(z.array(RejectionReason), "Reasons why the verification was rejected."),
     }),
     "Result of the verification.",

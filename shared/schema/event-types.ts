@@ -46,7 +46,7 @@ export const eventTexts: Readonly<Record<EventType, string>> = {
   "margin.call":
     "The margin level of an account fell to its margin call level. Sent once until the margin call is armed again.",
   "stop.out": "A stop-out of an account has ended: positions were closed because its margin level was too low.",
-  "client.updated": "A client was changed or verified.",
+  "client.updated": "A client was changed or verified, or its verification expired.",
   "account.updated": "An account was changed. A change of its money alone does not count.",
   "transaction.updated": "The status of a transaction changed, or what it shows of its booking.",
   "margin.recovered": "The margin level of an account is above its re-arm level after a margin call.",

@@ -1,10 +1,12 @@
-import { unchanged } from "../domain/decision.ts";
+import { type Client, expireVerification } from "../domain/client.ts";
+import { notFound, unchanged } from "../domain/decision.ts";
 import { expireTransaction } from "../domain/move-transaction.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
 import { type SweepResult, sweepItems } from "../table/due.ts";
-import { transactions } from "../table/entities.ts";
+import { clients, transactions } from "../table/entities.ts";
+import { ref } from "../table/store.ts";
 import { commitDecision } from "./commit.ts";
 import { decideTransaction } from "./margin.ts";
 
@@ -34,4 +36,26 @@ async function expire({ id, tenant_id }: Transaction, remainingMs: () => number)
     });
   });
   return ends && outcome.kind === "done";
+}
+
+/**
+ * Moves verified clients to `expired` whose verification has ended (domain 2.2), each from a new read.
+ * Returns how many moved and how many could not.
+ */
+export function expireVerifications(hasTime: () => boolean, remainingMs: () => number): Promise<SweepResult> {
+  return sweepItems("CLIENT", hasTime, {
+    entity: clients,
+    isDue: () => true,
+    run: async (client) => ((await expireOne(client, remainingMs)) ? 1 : 0),
+    report: ({ id }, { name }) => log.error("A verification could not expire.", { client_id: id, error: name }),
+  });
+}
+
+async function expireOne({ id, tenant_id }: Client, remainingMs: () => number): Promise<boolean> {
+  const newContext = () => systemContext(tenant_id, "expiry");
+  const outcome = await commitDecision({ tenant_id, newContext, remainingMs }, async (load, context) => {
+    const { client } = await load({ client: ref.client(id) });
+    return client === undefined ? notFound() : expireVerification(client, context);
+  });
+  return outcome.kind === "done" && outcome.events.length > 0;
 }

@@ -94,6 +94,47 @@ describe("a transaction without a decision", () => {
   });
 });
 
+describe("a verification that ends", () => {
+  const path = (id: string) => `/clients/${id}`;
+  const verified = async (expires_at: string): Promise<string> => {
+    const { id } = await broker.client();
+    const body = { verification_status: "verified", verification: { expires_at } };
+    expect(await api.call(caller, "PATCH", path(id), { body })).toMatchObject({ status: 200 });
+    return id;
+  };
+
+  it("moves its client to expired by the sweep, once; a closed client and one with a later end stay", async () => {
+    const ends = Date.now() + 3_600_000;
+    const [soon, later] = [new Date(ends).toISOString(), new Date(ends + 86_400_000).toISOString()];
+    const [ended, closed, extended, ...others] = await Promise.all([soon, soon, soon, soon, later].map(verified));
+    await api.call(caller, "PATCH", path(closed ?? ""), { body: { status: "closed" } });
+    await api.call(caller, "PATCH", path(extended ?? ""), { body: { verification: { expires_at: later } } });
+    const read = () => Promise.all([ended, closed, extended, ...others].map((id) => broker.get(path(id ?? ""))));
+    vi.useFakeTimers({ toFake: ["Date"], now: ends });
+    const runs = await atOnce(2, () => sweepEvents({}, lambdaContext()));
+    expect(runs.reduce((sum, run) => sum + (run["lapsed"] ?? 0), 0)).toBe(2);
+    const clients = await read();
+    const status = "verification_status";
+    expect(clients.map((client) => client[status])).toEqual([
+      ...["expired", "verified", "verified", "expired", "verified"],
+    ]);
+    expect(clients[0]).toMatchObject({ version: 3, verification: { expires_at: soon } });
+    expect((await sweepEvents({}, lambdaContext()))["lapsed"]).toBe(0);
+    const { data } = await broker.get(`/clients?${status}=expired`);
+    expect(data.map(({ id }: { id: string }) => id).toSorted()).toEqual([ended, others[0]].toSorted());
+  });
+
+  it("is not made with an end in the past", async () => {
+    const { id } = await broker.client();
+    const verification = { expires_at: new Date(Date.now() - 1).toISOString() };
+    const body = { verification_status: "verified", verification };
+    expect(await api.call(caller, "PATCH", path(id), { body })).toMatchObject({
+      status: 422,
+      body: { errors: [{ pointer: "#/verification/expires_at", code: "out_of_range" }] },
+    });
+  });
+});
+
 describe("credit that ends", () => {
   it("is taken from its account once, as far as it is left, wherever the sweep dies", async () => {
     const account = await broker.account("1000.00", { type: "demo", leverage: 100 });

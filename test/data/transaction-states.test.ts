@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { atOnce, brokerage, clientRequest, statusCounts } from "../support/builders/brokerage.ts";
 import { newCaller } from "../support/emulator/request.ts";
 import { api, broker, caller, patch, post, raceTurns } from "./states-cases.ts";
@@ -100,6 +100,10 @@ describe("a transaction", () => {
     const other = brokerage(api, newCaller());
     expect((await other.deposit(await other.account(), "1.00", sets[0])).status).toBe("pending");
   });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
 });
 
 describe("the settings of a brokerage", () => {
@@ -210,7 +214,9 @@ describe("the settings of a brokerage", () => {
     }
     expect([(await open("live")).status, (await withdraw()).status]).toEqual([201, 201]);
     const patchOwner = (body: object) => api.call(own, "PATCH", `/clients/${account.client_id}`, { body });
-    await patchOwner({ verification: { expires_at: new Date(Date.now() - 1).toISOString() } });
+    const ends = Date.now() + 60_000;
+    await patchOwner({ verification: { expires_at: new Date(ends).toISOString() } });
+    vi.useFakeTimers({ toFake: ["Date"], now: ends });
     expect((await withdraw()).status).toBe(out);
     expect(await patchOwner({ verification_status: "verified" })).toMatchObject({
       status: 200,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { amendClient, type Client } from "../../shared/domain/client.ts";
+import { amendClient, type Client, expireVerification } from "../../shared/domain/client.ts";
 import { transferAmount } from "../../shared/domain/internal-money/transfer.ts";
 import { openAccount } from "../../shared/domain/open-account.ts";
 import { requestWithdrawal } from "../../shared/domain/request-transaction.ts";
@@ -43,30 +43,56 @@ describe("a verification", () => {
   });
 
   const amended = (client: Client, patch: UpdateClient) => {
-    const { result, events } = accepted(amendClient(client, patch, decisionContext()));
+    const decision = amendClient(client, patch, decisionContext());
+    if (!decision.ok) return decision.refusal.code;
+    const { result, events } = decision;
     const { verification_status, verification } = result;
     return [verification_status, verification.expires_at, verification.verified_at, events.map(({ type }) => type)];
   };
-  const renewed = ["client.updated"];
+  const updated = ["client.updated"];
+  const again = ["client.verified", "client.updated"];
   const first = "2026-01-01T00:00:00.000Z";
 
   it("that has ended is made again by asking for it, and the end of before is not that of the new one", () => {
     const patch = { verification_status: "verified" } as const;
-    expect(amended(verified(past), patch)).toEqual(["verified", null, decisionTime, renewed]);
-    expect(amended(verified(past, { verification_status: "pending" }), patch)).toEqual([
-      ...["verified", null, decisionTime],
-      ["client.verified", "client.updated"],
-    ]);
+    for (const status of ["verified", "pending", "expired"] as const) {
+      const client = verified(past, { verification_status: status });
+      expect(amended(client, patch)).toEqual(["verified", null, decisionTime, again]);
+    }
     const until = { ...patch, verification: { expires_at: soon } };
-    expect(amended(verified(past), until)).toEqual(["verified", soon, decisionTime, renewed]);
+    expect(amended(verified(past), until)).toEqual(["verified", soon, decisionTime, again]);
     expect(amended(verified(soon), patch)).toEqual(["verified", soon, first, []]);
   });
 
-  it("that has ended counts again with a later end, and is the same after another change", () => {
-    expect(amended(verified(past), { verification: { expires_at: soon } })).toEqual([
-      ...["verified", soon, first],
-      renewed,
-    ]);
-    expect(amended(verified(past), { first_name: "Eva" })).toEqual(["verified", past, first, ["client.updated"]]);
+  it("that has ended is the same whether the sweep has stored that or the next change does", () => {
+    const later: UpdateClient = { verification: { expires_at: soon } };
+    for (const client of [verified(past), verified(past, { verification_status: "expired" })]) {
+      expect(amended(client, later)).toEqual(["expired", soon, first, updated]);
+      expect(amended(client, { first_name: "Eva" })).toEqual(["expired", past, first, updated]);
+      expect(amended(client, { verification_status: "rejected", verification: { rejection_reasons: ["other"] } })).toBe(
+        "illegal_transition",
+      );
+    }
+  });
+
+  it("has no end in the past, of a client who is or becomes verified", () => {
+    for (const expires_at of [past, decisionTime, "2026-11-21T07:30:00.000+01:00"]) {
+      const patch: UpdateClient = { verification: { expires_at } };
+      expect(amended(verified(soon), patch)).toBe("validation_failed");
+      expect(amended(verified(past), { ...patch, verification_status: "verified" })).toBe("validation_failed");
+      expect(amended(someClient(), patch)).toEqual(["unverified", new Date(expires_at).toISOString(), null, updated]);
+    }
+  });
+
+  it("expires at its end and not before, once, with an event, unless the client is closed", () => {
+    const expired = (client: Client) => {
+      const { result, events } = accepted(expireVerification(client, decisionContext()));
+      return [result.verification_status, result.version - client.version, events.map(({ type }) => type)];
+    };
+    for (const end of [past, decisionTime]) expect(expired(verified(end))).toEqual(["expired", 1, updated]);
+    for (const end of [soon, null]) expect(expired(verified(end))).toEqual(["verified", 0, []]);
+    expect(expired(verified(past, { verification_status: "expired" }))).toEqual(["expired", 0, []]);
+    expect(expired(verified(past, { verification_status: "pending" }))).toEqual(["pending", 0, []]);
+    expect(expired(verified(past, { status: "closed", closed_at: past }))).toEqual(["verified", 0, []]);
   });
 });

@@ -46,7 +46,7 @@ const others: Readonly<Record<string, number>> = {
   "transactions/approve": 227,
   "transactions/reject": 222,
   "accounts/update": 207,
-  "sandbox/open-trade": 194,
+  "sandbox/open-trade": 195,
   "sandbox/close-trade": 182,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
@@ -59,7 +59,7 @@ const others: Readonly<Record<string, number>> = {
   // closed without trying each is 0.6 KiB of everything that deals.
   "margin/evaluate": 132,
   // It reads what waits for a price, and closes by deciding like the others.
-  "sandbox/match": 141,
+  "sandbox/match": 142,
   // A price does all that there is: it fills, closes, calls and liquidates.
   "sandbox/set-prices": 222,
   // It reads the events that it causes, whose payloads need their dictionary.
@@ -81,7 +81,7 @@ const others: Readonly<Record<string, number>> = {
   "webhooks/test": 167,
   "sandbox/trigger-event": 168,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 312,
+  "events/sweep-events": 314,
 };
 
 const budgets = new Map<string, number>(

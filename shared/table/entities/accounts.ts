@@ -7,7 +7,8 @@ import { crockford, dueKeys, type Entity, type IndexKeys, type Key, ulidOf } fro
 
 /**
  * Clients. Lists: all of a tenant, newest first (`list`); by verification and status (`state`); closed ones by their
- * email address (`owner`), which is not theirs alone any more. Who has an address now is found by its claim.
+ * email address (`owner`), which is not theirs alone any more; those whose verification ends (`due`). Who has an
+ * address now is found by its claim.
  */
 export const clients = {
   et: "CLIENT",
@@ -22,9 +23,14 @@ export const clients = {
     state_sk: ulidOf(item.id),
     ...(item.status === "closed"
       ? { owner_pk: clients.closedWith(item.tenant_id, item.email), owner_sk: ulidOf(item.id) }
-      : {}),
+      : verificationEnd(item)),
   }),
 } satisfies Entity<Client> & Record<string, unknown>;
+
+/** Where the end of a verification is found; that of a closed client changes nothing. */
+function verificationEnd({ id, verification_status, verification: { expires_at } }: Client): IndexKeys {
+  return verification_status === "verified" && expires_at !== null ? dueKeys("CLIENT", id, expires_at) : {};
+}
 
 /**
  * Accounts: the profile only. Lists: all of a tenant (`list`); by status and type (`state`); of a client (`owner`); of

@@ -68,6 +68,7 @@ export type DueKind =
   | "ACCOUNT"
   | "APP"
   | "BREACH"
+  | "CLIENT"
   | "COMMAND"
   | "DLV"
   | "DRIFT"

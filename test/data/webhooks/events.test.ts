@@ -342,6 +342,7 @@ describe("what the stream did not bring", () => {
         switched_off: 0,
         cancelled: 0,
         expired: 0,
+        lapsed: 0,
         settled: 0,
         refusals: 0,
         failed: 0,

@@ -61,7 +61,7 @@ function expectedEvents({ before, after }: RawChange): string[] {
     case "CLIENT":
       if (before === undefined) return [name("client.created")];
       return [
-        ...(enters("verification_status", "verified") ? [name("client.verified")] : []),
+        ...(enters("verification_status", "verified") || isRenewed(before, after) ? [name("client.verified")] : []),
         ...(changed ? [name("client.updated")] : []),
       ];
     case "ACCOUNT":
@@ -101,6 +101,15 @@ function expectedEvents({ before, after }: RawChange): string[] {
     default:
       return [];
   }
+}
+
+/** A client whose verification had ended, although nothing had stored that, was verified again. */
+function isRenewed(before: RawItem | undefined, after: RawItem): boolean {
+  const verification = before?.["verification"];
+  if (typeof verification !== "object" || verification === null || !("map" in verification)) return false;
+  const ended = text((verification as { readonly map: RawItem }).map, "expires_at");
+  const [was, is] = [before, after].map((item) => item?.["verification_status"] === "verified");
+  return was === true && is === true && ended !== "" && ended <= text(after, "updated_at");
 }
 
 /**
