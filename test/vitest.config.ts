@@ -6,7 +6,7 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { clientFiles, deployedClients } from "./support/deployed-clients.ts";
 import { keptModules } from "./support/kept-modules.ts";
-import { onSharedStack, onWatchedStack } from "./support/stack/on-shared-stack.ts";
+import { onDashboardStack, onSharedStack, onWatchedStack } from "./support/stack/on-shared-stack.ts";
 
 const root = new URL("..", import.meta.url).pathname;
 const judgedLast = "test/coverage.test.ts";
@@ -42,8 +42,9 @@ const named = process.argv.slice(2).filter((word, at, words) => {
   const isValue = /^--?[^=]+$/.test(words[at - 1] ?? "");
   return !(word.startsWith("-") || isValue || ["run", "watch", "dev", "list"].includes(word));
 });
-const sharing = [...onSharedStack, ...onWatchedStack].map((name) => normalize(`test/e2e/${name}.test.ts`));
-const together = ["test/e2e/shared-stack.test.ts", "test/e2e/together/watched-stack.test.ts"];
+const shared = [...onSharedStack, ...onDashboardStack, ...onWatchedStack];
+const sharing = shared.map((name) => normalize(`test/e2e/${name}.test.ts`));
+const together = ["shared", "dashboard", "watched"].map((name) => `test/e2e/together/${name}-stack.test.ts`);
 
 /** Tests of the local runner, and by it. A process can have the market of one stack (`floorOf`), which grants keeps. */
 const running = [
@@ -55,8 +56,8 @@ const elsewhere = named.every((word) => together.some((name) => name.includes(wo
 
 /** Stories of half a minute and more; started last, each would leave a processor idle. */
 const longest = [
-  ...["e2e/shared-stack", "e2e/grants", "simulation/soak", "e2e/together/watched-stack", "simulation/mutants"],
-  ...["e2e/ladder", "bench/bench", "bench/load"],
+  ...["e2e/together/shared-stack", "e2e/together/dashboard-stack", "e2e/grants", "simulation/soak"],
+  ...["e2e/together/watched-stack", "simulation/mutants", "e2e/ladder", "bench/bench", "bench/load"],
 ].map((name) => `test/${name}.test.ts`);
 
 /**
@@ -75,7 +76,7 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * The whole suite: files run on three workers, and those of one worker and project share its process; those that start
+ * The whole suite: files run on four workers, and those of one worker and project share its process; those that start
  * the stack bring their own time bounds. `fast` needs no synthesis and ends within seconds (`npm test -- --project
  * fast`). What all files saw answered, and the grants that their stacks needed, is judged after the last of them, so it
  * is a project of its own.
@@ -85,8 +86,9 @@ export default defineConfig({
   test: {
     root,
     server: { deps: { external: [clientFiles] } },
-    // One more than the processors of the gate: each worker waits for a quarter of its time. Four take as long.
-    maxWorkers: 3,
+    // Two more than the processors of the gate: a worker waits for a third of its time, for schedules, delays and
+    // processes that start.
+    maxWorkers: 4,
     // A worker makes and drops objects for minutes: with more room for them it collects garbage less often.
     execArgv: ["--max-semi-space-size=64", "--min-semi-space-size=64", "--initial-heap-size=1000"],
     // `fast` took 20.5 s without it, and 15.7 to 16.9 s with what the run before had kept, on one machine.
