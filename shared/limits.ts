@@ -565,6 +565,8 @@ export const limits = {
     metrics_stale_ms: 60_000,
     /** Trades that one step of a liquidation closes: each takes up to ten of the 100 items of a transaction. */
     closes_per_step: 8,
+    /** Parts of a position that a partial stop-out looks at before it takes one that is enough, if not the least. */
+    partial_close_parts: 1024,
     /**
      * A trigger that is placed gets at least an equal part divided by this. With 2 the last of 20 openings on an
      * account of little money writes almost twice as many triggers; with more than 4 triggers are met more often.

@@ -387,7 +387,8 @@ async function judge({ endpoint, slot }: Claim, outcome: Outcome, now: string): 
 
 async function turnOff(endpoint: WebhookEndpoint, reason: string): Promise<void> {
   if (!(await noteOff(endpoint, reason))) return;
-  log.warn("An endpoint was switched off.", { tenant_id: endpoint.tenant_id, endpoint_id: endpoint.id, reason });
+  const { tenant_id, id: endpoint_id } = endpoint;
+  log.warn("A webhook endpoint was disabled automatically.", { tenant_id, endpoint_id, reason });
 }
 
 function verdictOf(outcome: Outcome): Verdict {

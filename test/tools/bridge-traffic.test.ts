@@ -1,12 +1,16 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it } from "vitest";
 import { Commands } from "../../infra/tools/bridge/commands.ts";
 import { Journal } from "../../infra/tools/bridge/journal.ts";
 import { withoutRefused } from "../../infra/tools/bridge/sender.ts";
 import type { Venue } from "../../infra/tools/bridge/venue.ts";
-import { type ServiceClient, ServiceError } from "../../infra/tools/service-client.ts";
+import { ServiceClient, ServiceError } from "../../infra/tools/service-client.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "brokerage-bridge-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -44,40 +48,64 @@ describe("the prices of a bridge", () => {
   });
 });
 
+/** A service that hands out commands, `hand` of them at each request, and answers their acknowledgements. */
+async function serviceWith(
+  hand: (max: number) => readonly object[],
+): Promise<{ client: ServiceClient; server: Server }> {
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    const answers: Readonly<Record<string, () => object>> = {
+      "/oauth/token": () => ({ access_token: "token", expires_in: 3600 }),
+      "/feed/sources/src_1/commands/take": () => ({ data: hand(JSON.parse(body).max) }),
+    };
+    const answer = answers[request.url ?? ""]?.() ?? {};
+    response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const base_url = `http://127.0.0.1:${port}`;
+  return { server, client: new ServiceClient({ base_url, client_id: "app", client_secret: "sec" }) };
+}
+
 describe("the commands of a bridge", () => {
   it("move money sixteen at a time, and close a position meanwhile", async () => {
     const journal = await Journal.open(join(folder, "journal"), { id: "src_1", expected_next_seq: "1" });
     await journal.record([{ kind: "fill", fill: opened }], 1);
     const waiting = Array.from({ length: 40 }, (_, n) => ({ id: `cmd_${n}`, type: "balance_operation", payload: {} }));
-    const stopping = new AbortController();
     let [live, most, takes] = [0, 0, 0];
-    const call = async (_method: string, path: string, { body }: { body: { max: number } }) => {
-      if (!path.endsWith("/take")) return { body: {} };
+    const { client, server } = await serviceWith((max) => {
       takes += 1;
       const risk = { id: "cmd_risk", type: "liquidate", payload: { position_id: "D-1", lots: "0.10" } };
-      const data = takes === 3 ? [risk] : waiting.splice(0, body.max);
+      const data = takes === 3 ? [risk] : waiting.splice(0, max);
       const more = { platform_login: login, attempt: 1, start_before: new Date(Date.now() + 60_000).toISOString() };
-      return { body: { data: data.map((each) => ({ ...each, ...more })) } };
-    };
-    const closed = new Promise<void>((resolve) => {
-      const venue = {
+      return data.map((each) => ({ ...each, ...more }));
+    });
+    const stopping = new AbortController();
+    const commands = new Promise<void>((resolve) => {
+      const venue: Venue = {
+        knowsBalances: false,
+        reportsMoney: true,
+        start: () => Promise.resolve(),
+        stop: () => Promise.resolve(),
+        // A platform that answers no operation.
         money: () => {
           live += 1;
           most = Math.max(most, live);
           return new Promise(() => undefined);
         },
-        close: async () => {
+        close: () => {
           resolve();
-          return { status: "done" };
+          return Promise.resolve({ status: "done" });
         },
-      } as unknown as Venue;
-      const client = { latestNow: Date.now(), call } as unknown as ServiceClient;
-      const context = { client, journal, path: "", signal: stopping.signal, say: () => undefined };
+      };
+      const context = { client, journal, path: "/feed/sources/src_1", signal: stopping.signal, say: () => undefined };
       new Commands(context, venue, join(folder, "key")).run().catch(() => undefined);
     });
-    await closed;
+    await commands;
     expect([live, most, takes]).toEqual([16, 16, 3]);
     stopping.abort();
+    server.close();
+    server.closeAllConnections();
     await journal.close();
   });
 });

@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import { type Book, replaced } from "./book.ts";
 import { levelHundredths, positionMargin, requirementOf, usedMargin } from "./margin.ts";
 import type { Position } from "./position.ts";
@@ -31,9 +32,6 @@ export interface Parts {
   readonly mostBetween: (from: Part, to: Part) => bigint;
 }
 
-/** Parts that are looked at before a part is taken that is enough, though a smaller one might be by its rounding. */
-const mostParts = 1024;
-
 /**
  * The smallest multiple of the lot step whose close lifts an account above its stop-out level; undefined when none but
  * all of the position would do. `equity` is the account's in minor units, as it was decided on.
@@ -62,7 +60,8 @@ export function leastEnough({ last, partAt, mostBetween }: Parts): bigint | unde
     if (first === undefined || final === undefined) return undefined;
     if (first.excess > 0n) return from;
     if (from === to || (final.excess <= 0n && mostBetween(first, final) <= 0n)) continue;
-    if (known.size >= mostParts) return isEnough(last) ? enoughAfter(from, last, isEnough) : undefined;
+    if (known.size >= limits.trading.partial_close_parts)
+      return isEnough(last) ? enoughAfter(from, last, isEnough) : undefined;
     const middle = (from + to) / 2n;
     ranges.push([middle + 1n, to], [from, middle]);
   }
