@@ -6,7 +6,7 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { clientFiles, deployedClients } from "./support/deployed-clients.ts";
 import { keptModules } from "./support/kept-modules.ts";
-import { onDashboardStack, onSharedStack, onWatchedStack } from "./support/stack/on-shared-stack.ts";
+import { onSharedStack, onWatchedStack } from "./support/stack/on-shared-stack.ts";
 
 const root = new URL("..", import.meta.url).pathname;
 const judgedLast = "test/coverage.test.ts";
@@ -42,9 +42,8 @@ const named = process.argv.slice(2).filter((word, at, words) => {
   const isValue = /^--?[^=]+$/.test(words[at - 1] ?? "");
   return !(word.startsWith("-") || isValue || ["run", "watch", "dev", "list"].includes(word));
 });
-const shared = [...onSharedStack, ...onDashboardStack, ...onWatchedStack];
-const sharing = shared.map((name) => normalize(`test/e2e/${name}.test.ts`));
-const together = ["shared", "dashboard", "watched"].map((name) => `test/e2e/together/${name}-stack.test.ts`);
+const sharing = [...onSharedStack, ...onWatchedStack].map((name) => normalize(`test/e2e/${name}.test.ts`));
+const together = ["test/e2e/shared-stack.test.ts", "test/e2e/together/watched-stack.test.ts"];
 
 /** Tests of the local runner, and by it. A process can have the market of one stack (`floorOf`), which grants keeps. */
 const running = [
@@ -56,8 +55,8 @@ const elsewhere = named.every((word) => together.some((name) => name.includes(wo
 
 /** Stories of half a minute and more; started last, each would leave a processor idle. */
 const longest = [
-  ...["e2e/together/shared-stack", "e2e/together/dashboard-stack", "e2e/grants", "simulation/soak"],
-  ...["e2e/together/watched-stack", "simulation/mutants", "e2e/ladder", "bench/bench", "bench/load"],
+  ...["e2e/shared-stack", "e2e/grants", "simulation/soak", "e2e/together/watched-stack", "simulation/mutants"],
+  ...["e2e/ladder", "bench/bench", "bench/load"],
 ].map((name) => `test/${name}.test.ts`);
 
 /**
@@ -86,8 +85,7 @@ export default defineConfig({
   test: {
     root,
     server: { deps: { external: [clientFiles] } },
-    // Two more than the processors of the gate: a worker waits for a third of its time, for schedules, delays and
-    // processes that start.
+    // Two more than the processors of the gate: a worker waits for a third of its time.
     maxWorkers: 4,
     // A worker makes and drops objects for minutes: with more room for them it collects garbage less often.
     execArgv: ["--max-semi-space-size=64", "--min-semi-space-size=64", "--initial-heap-size=1000"],

@@ -4,18 +4,11 @@
  */
 export const onSharedStack = [
   ...["reports/reconciliation", "canary", "tracing", "webhooks", "stop-out"],
+  ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages", "../browser/live"],
   ...["integrator", "refusals", "lists", "rate"],
   ...["oauth-clients", "resources/look-ups", "resources/operators", "dashboard", "demo", "margin", "audit-export"],
   ...["tools/drill", "sandbox", "oauth", "tools/ticks", "tools/bridge", "tools/fix", "tools/smoke"],
   ...["stream/walk", "stream/clients"],
-] as const;
-
-/**
- * Files of the dashboard that share another running stack (`sharedStack`), named like those above: a browser works
- * while requests of the others wait.
- */
-export const onDashboardStack = [
-  ...["../browser/applications", "../browser/operators", "../browser/outages", "../browser/pages", "../browser/live"],
 ] as const;
 
 /**
