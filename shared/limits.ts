@@ -300,6 +300,8 @@ export const limits = {
     take_back_ms: 200,
     /** Parked commits that are released at the same time. */
     released_in_parallel: 4,
+    /** Clients whose verification ends at the same time, many of them at midnight, that are moved at once. */
+    expired_in_parallel: 16,
     /** Records of the stream that the router receives at once; after so many it does not pause: more are waiting. */
     routed_records: 100,
     kept_seconds: 90 * 24 * 3600,

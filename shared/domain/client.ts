@@ -164,7 +164,8 @@ export function amendClient(client: Client, patch: Patch, context: Context): Dec
   const missing = missingNames(merged.type, { ...merged });
   if (missing.length > 0) return refuseFields(missing);
   if (merged.date_of_birth !== null && isUnderage(merged.date_of_birth, context.now)) return refuseAge();
-  if (sameValue(merged, client)) return unchanged(client);
+  // A verification that has ended is stored with the next change of anything else, or by the sweep.
+  if (sameValue(merged, { ...client, verification_status: standing(client, context.now) })) return unchanged(client);
   if (client.status === "closed") return refuse("client_closed", "A closed client cannot be changed.");
   return changed(client, merged, context);
 }
@@ -224,7 +225,8 @@ function amendVerification(
   const verification = { ...client.verification, ...verificationPatch(patch) } as Client["verification"];
   const touched = patch.verification !== undefined;
   const { expires_at } = patch.verification ?? {};
-  if (to === "verified" && expires_at && Date.parse(expires_at) <= Date.parse(context.now)) {
+  const isOpen = client.status !== "closed";
+  if (isOpen && to === "verified" && expires_at && Date.parse(expires_at) <= Date.parse(context.now)) {
     return refuseField("validation_failed", "verification/expires_at", "must be in the future", "out_of_range");
   }
   if (to === from) {

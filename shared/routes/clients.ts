@@ -66,7 +66,9 @@ export const updateClient = route({
   tag: "Clients",
   summary: "Update a client",
   description:
-    "A merge patch (RFC 7396): null removes an optional field. Verifying a client requires the scope `clients:verify`.",
+    "A merge patch (RFC 7396): null removes an optional field. Verifying a client requires the scope " +
+    "`clients:verify`. A verification that has expired is renewed by the status `verified`, not by a later " +
+    "`expires_at` alone.",
   file: "clients/update",
   scope: "clients:write",
   further_scopes: ["clients:verify"],

@@ -2,6 +2,7 @@ import { type Client, expireVerification } from "../domain/client.ts";
 import { notFound, unchanged } from "../domain/decision.ts";
 import { expireTransaction } from "../domain/move-transaction.ts";
 import type { Transaction } from "../domain/transaction.ts";
+import { limits } from "../limits.ts";
 import { log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
 import { type SweepResult, sweepItems } from "../table/due.ts";
@@ -46,6 +47,7 @@ export function expireVerifications(hasTime: () => boolean, remainingMs: () => n
   return sweepItems("CLIENT", hasTime, {
     entity: clients,
     isDue: () => true,
+    parallel: limits.events.expired_in_parallel,
     run: async (client) => ((await expireOne(client, remainingMs)) ? 1 : 0),
     report: ({ id }, { name }) => log.error("A verification could not expire.", { client_id: id, error: name }),
   });

@@ -75,6 +75,18 @@ describe("a verification", () => {
     }
   });
 
+  it("that has ended is not stored by a request that changes nothing", () => {
+    const nothing: readonly UpdateClient[] = [
+      {},
+      { verification_status: "expired" },
+      { verification: { expires_at: past } },
+    ];
+    for (const patch of nothing) expect(amended(verified(past), patch)).toEqual(["verified", past, first, []]);
+    const closed = verified(past, { status: "closed", closed_at: first });
+    expect(amended(closed, { verification: { expires_at: past } })).toEqual(["verified", past, first, []]);
+    expect(amended(closed, { verification: { expires_at: soon } })).toBe("client_closed");
+  });
+
   it("has no end in the past, of a client who is or becomes verified", () => {
     for (const expires_at of [past, decisionTime, "2026-11-21T07:30:00.000+01:00"]) {
       const patch: UpdateClient = { verification: { expires_at } };

@@ -179,9 +179,12 @@ async function sweepUnits(workload: Workload, isAsked = isNamedIn("")): Promise<
   const bucket = await startBucketEndpoint();
   const logs = await startLogEndpoint();
   Object.assign(process.env, bucket.environment, logs.environment);
+  const ofProduction = new Set(backgroundOf("production").map(({ id }) => id));
   for (const { id, file, trigger } of backgroundOf("sandbox")) {
     if (trigger.schedule === undefined || !isAsked(id)) continue;
     process.stderr.write(`${id}\n`);
+    // Production has more shards of the due index, each of which a sweep queries.
+    process.env["STAGE"] = ofProduction.has(id) ? "production" : "sandbox";
     const { handler } = await import(new URL(`../../../functions/${file}.ts`, import.meta.url).href);
     const run = () => handler(trigger.schedule?.input, lambdaContext(60_000));
     // The first run ends what the requests above left to do.

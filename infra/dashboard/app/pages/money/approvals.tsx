@@ -231,7 +231,7 @@ function Checks({ waiting }: { readonly waiting: Waiting }) {
     checks.push([
       verified,
       verified ? "Client is verified" : "Client is not verified",
-      since ? dateOf(since) : inWords(client.verification_status),
+      verified && since ? dateOf(since) : inWords(client.verification_status),
     ]);
     if (client.status !== "active") checks.push([false, "Client is not active", inWords(client.status)]);
   }
