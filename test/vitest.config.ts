@@ -87,8 +87,12 @@ export default defineConfig({
     server: { deps: { external: [clientFiles] } },
     // Two more than the processors of the gate: a worker waits for a third of its time.
     maxWorkers: 4,
-    // A worker makes and drops objects for minutes: with more room for them it collects garbage less often.
-    execArgv: ["--max-semi-space-size=64", "--min-semi-space-size=64", "--initial-heap-size=1000"],
+    // A worker makes and drops objects for minutes: with more room for them it collects garbage less often. Most code
+    // runs a few times in each file: compiled at its first call it takes 4 to 11 percent less of a processor.
+    execArgv: [
+      ...["--max-semi-space-size=64", "--min-semi-space-size=64", "--initial-heap-size=1000"],
+      "--always-sparkplug",
+    ],
     // `fast` took 20.5 s without it, and 15.7 to 16.9 s with what the run before had kept, on one machine.
     experimental: { fsModuleCache: true, fsModuleCachePath: await keptModules() },
     sequence: { sequencer: LongestFirst },
