@@ -6,7 +6,15 @@ import { type Scope, scopes } from "./schema/scope.ts";
  */
 export const roleScopes = {
   owner: scopes,
-  finance: ["transactions:read", "transactions:write", "transactions:approve", "transactions:settle", "reports:read"],
+  // Who approves money knows whose it is, and what the account holds.
+  finance: [
+    ...(["clients:read", "accounts:read", "trading:read", "quotes:read", "events:read", "reports:read"] as const),
+    ...(["transactions:read", "transactions:write", "transactions:approve", "transactions:settle"] as const),
+  ],
+  compliance: [
+    ...(["clients:read", "clients:write", "clients:verify"] as const),
+    ...(["accounts:read", "transactions:read", "events:read", "audit:read"] as const),
+  ],
   support: ["clients:read", "clients:write", "accounts:read", "accounts:write"],
   // The drift of a platform is read with `transactions:read`.
   risk: ["accounts:read", "transactions:read", "trading:read", "quotes:read"],

@@ -6,18 +6,28 @@ import { events, type PublishedEvent } from "../../shared/table/entities.ts";
 import { pageOfEvents } from "../../shared/table/event-pages.ts";
 import { payloadText } from "../../shared/table/event-payload.ts";
 import { pageOfIndex } from "../../shared/table/list.ts";
+import { accountIdsOf } from "../../shared/table/owners.ts";
 
-/** `GET /events`: reads an index for a resource or an account, otherwise the events themselves. */
+/** `GET /events`: reads an index for a resource, an account or a client, otherwise the events themselves. */
 export const handler = await list(listEvents, async ({ caller: { tenant_id: tenant }, place, query }) => {
-  const { resource_id: resource, account_id: account, after_sequence: after = "0" } = query;
   const keep = and(matching(query, ["type", "resource_id", "account_id", "client_id"]), inRange(query, "created"));
   const request = { ...pageRequest(place, "sequence"), ...keep };
-  const above = { ...request, floor: events.sortOf(Number(after) + 1) };
+  const after = Number(query.after_sequence ?? 0);
+  const { resource_id: resource, account_id: account, client_id: client } = query;
+  const of = async (index: "state" | "owner", partitions: readonly string[]) =>
+    pageOfIndex<PublishedEvent>(index, partitions, { ...request, floor: events.sortOf(after + 1) });
+  const ofOwners = (ids: readonly string[]) =>
+    of(
+      "owner",
+      ids.map((id) => events.ofOwner(tenant, id)),
+    );
   const page =
     resource !== undefined
-      ? await pageOfIndex<PublishedEvent>("state", [events.ofResource(tenant, resource)], above)
+      ? of("state", [events.ofResource(tenant, resource)])
       : account !== undefined
-        ? await pageOfIndex<PublishedEvent>("owner", [events.ofAccount(tenant, account)], above)
-        : await pageOfEvents<PublishedEvent>(tenant, Number(after), request);
-  return pageReply(place, page, (event) => JSON.parse(payloadText(event)));
+        ? ofOwners([account])
+        : client !== undefined
+          ? ofOwners([client, ...(await accountIdsOf(tenant, client))])
+          : pageOfEvents<PublishedEvent>(tenant, after, request);
+  return pageReply(place, await page, (event) => JSON.parse(payloadText(event)));
 });

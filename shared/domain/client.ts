@@ -1,5 +1,5 @@
 import { limits } from "../limits.ts";
-import type { ClientBody, CreateClient, UpdateClient } from "../schema/client.ts";
+import type { ClientBody, ClientSummaryBody, CreateClient, UpdateClient } from "../schema/client.ts";
 import {
   type Change,
   type Context,
@@ -31,11 +31,11 @@ type Patch = UpdateClient;
 
 /** Which verification states follow which. */
 const verificationMoves: Readonly<Record<VerificationStatus, readonly VerificationStatus[]>> = {
-  unverified: ["pending", "verified"],
+  unverified: ["pending", "verified", "rejected"],
   pending: ["verified", "rejected", "unverified"],
   verified: ["pending", "rejected"],
   rejected: ["pending", "verified"],
-  expired: ["pending", "verified"],
+  expired: ["pending", "verified", "rejected"],
 };
 
 const statusMoves: Readonly<Record<Client["status"], readonly Client["status"][]>> = {
@@ -72,6 +72,15 @@ export function clientBody(client: Client): ClientBody {
       accounts: { href: `/v2/clients/${client.id}/accounts` },
     },
   } as ClientBody;
+}
+
+/** The client in short. */
+export function clientSummary(client: Client): ClientSummaryBody {
+  const { id, type, external_id, status, verification_status, company_name } = client;
+  const names = [client.first_name, client.middle_name, client.last_name].filter((one) => one !== null);
+  const name = company_name ?? names.join(" ");
+  const _links = { self: { href: `/v2/clients/${id}` } };
+  return { id, object: "client", type, name, external_id, status, verification_status, _links };
 }
 
 /**

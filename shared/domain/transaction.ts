@@ -223,6 +223,7 @@ export function draftTransaction(
     tenant_id: context.tenant_id,
     kind,
     account_id: account.id,
+    account_number: account.number,
     client_id: account.client_id,
     amount_minor: amount,
     fee_minor: fee,

@@ -11,7 +11,8 @@ export const listEvents = route({
   summary: "List events",
   description:
     "Published events in the order of their sequence. A reader who continues from the last sequence they saw misses " +
-    "no event; filtered by `resource_id` or `account_id`, the list may show an event moments after a later one.",
+    "no event; filtered by `resource_id`, `account_id` or `client_id`, the list may show an event moments after a " +
+    "later one.",
   file: "events/list",
   scope: "events:read",
   grants: ["query", "query:state", "query:owner", "read"],

@@ -289,13 +289,13 @@ export const listApprovalQueue = route({
   description:
     "Pending transactions that the caller can approve, oldest first: those that need an approval, that the caller " +
     "neither created nor approved, and whose rule allows the role of the caller. A page may be short, or empty, " +
-    "while there is a next one.",
+    "while there is a next one. `expand=client` shows whose account each is of.",
   file: "transactions/queue",
   scope: "transactions:approve",
   grants: ["query:state", "read"],
   query: ListApprovalQueueQuery,
   reply: page(QueuedTransaction),
-  refusals: ["invalid_cursor"],
+  refusals: ["invalid_cursor", "insufficient_scope"],
 });
 
 /** `GET /transactions/{id}` */

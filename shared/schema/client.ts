@@ -9,6 +9,7 @@ import {
   Metadata,
   MetadataPatch,
   name,
+  ownFields,
   pageParameters,
   resourceFields,
   setOf,
@@ -231,9 +232,23 @@ export const BrokerageClient = z.object({
   ...resourceFields,
 });
 
+/** A client in short, where another resource is shown with it. */
+export const ClientSummary = z.object({
+  id: described(z.string(), "Identifier, assigned by the service."),
+  object: described(z.literal("client"), "Resource type; always this value."),
+  type: described(ClientType, "Client type: `individual` or `corporate`."),
+  name: described(z.string(), "Company name, or the names of the person with a space between them."),
+  external_id: described(z.nullable(z.string()), "Your own identifier."),
+  status: described(Status, "Client status."),
+  verification_status: described(VerificationStatus, "Verification status of the client."),
+  _links: ownFields._links,
+});
+
 /** Body of `POST /clients` after validation. */
 export type CreateClient = z.infer<typeof CreateClientRequest>;
 /** Body of `PATCH /clients/{id}` after validation. */
 export type UpdateClient = z.infer<typeof UpdateClientRequest>;
+/** A client in short, on the wire. */
+export type ClientSummaryBody = z.infer<typeof ClientSummary>;
 /** A client on the wire. */
 export type ClientBody = z.infer<typeof BrokerageClient>;

@@ -249,6 +249,7 @@ export const Transaction = z.object({
   object: described(z.literal("transaction"), "Resource type; always this value."),
   kind: described(TransactionKind, "Transaction type."),
   account_id: described(z.string(), "Account identifier."),
+  account_number: described(z.string(), "Account number."),
   client_id: described(z.string(), "The client that owns the account."),
   amount: described(
     Money,

@@ -1,6 +1,7 @@
 import type { UniqueKind } from "../domain/decision.ts";
-import { type Entity, type Key, uniques } from "./entities.ts";
-import { type ListIndex, type Page, type PageRequest, pageOfFound } from "./list.ts";
+import { limits } from "../limits.ts";
+import { accounts, type Entity, type Key, uniques } from "./entities.ts";
+import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfFound } from "./list.ts";
 import { findAll, readKeys } from "./store.ts";
 
 /** Values of one kind, each of which at most one resource of a tenant has. */
@@ -38,4 +39,11 @@ export function pageOfOwners<T extends object>(
     ),
   );
   return pageOfFound(kind, found, request, more);
+}
+
+/** Identifiers of the accounts of a client, of which there are never many; by an index, so a new one may lag. */
+export async function accountIdsOf(tenant: string, clientId: string): Promise<readonly string[]> {
+  const every: PageRequest = { limit: limits.client.max_accounts, descending: false, cursor: undefined };
+  const { items } = await pageOfEntries("owner", [accounts.ofClient(tenant, clientId)], every, ["id"]);
+  return items.map(({ item }) => String(item["id"]));
 }

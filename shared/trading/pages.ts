@@ -16,10 +16,10 @@ import {
   tradeFilters,
 } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
-import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { accounts, orders, positions, trades } from "../table/entities.ts";
 import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfIndex, pageWith } from "../table/list.ts";
+import { accountIdsOf } from "../table/owners.ts";
 import { readKeys } from "../table/store.ts";
 import { readMarket } from "./market.ts";
 
@@ -52,10 +52,8 @@ export function pageOfTrades(tenant: string, place: ListPlace, accountIds?: read
  * many, are asked for first, and their trades are merged.
  */
 export async function pageOfClientTrades(tenant: string, place: ListPlace, clientId: string): Promise<Page<Trade>> {
-  const every: PageRequest = { limit: limits.client.max_accounts, descending: false, cursor: undefined };
-  const { items } = await pageOfEntries("owner", [accounts.ofClient(tenant, clientId)], every, ["id"]);
   const wanted = place.query["account_id"];
-  const own = items.map(({ item }) => String(item["id"])).filter((id) => wanted === undefined || id === wanted);
+  const own = (await accountIdsOf(tenant, clientId)).filter((id) => wanted === undefined || id === wanted);
   return pageOfTrades(tenant, place, own);
 }
 

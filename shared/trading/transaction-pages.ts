@@ -1,12 +1,18 @@
+import { type Client, clientSummary } from "../domain/client.ts";
+import { refuseScope } from "../domain/decision.ts";
 import type { Approver } from "../domain/people/approval.ts";
 import { approvableKinds, type Queued, queuedFor } from "../domain/people/approval-queue.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
+import type { Caller } from "../http/caller.ts";
 import { and, listParameter, matching, resourcePage, transactionFilters } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
-import { transactions } from "../table/entities.ts";
+import { refused } from "../http/problem.ts";
+import type { ClientSummaryBody } from "../schema/client.ts";
+import { clients, transactions } from "../table/entities.ts";
 import { type ListIndex, type Page, pageOfIndex, pageWith } from "../table/list.ts";
 import { pageOfOwners } from "../table/owners.ts";
+import { findAll } from "../table/store.ts";
 
 /** Where transactions are listed by their creation, and `account_id` or `client_id` where the path names it. */
 interface TransactionSource {
@@ -45,4 +51,25 @@ export async function pageOfQueue(tenant: Tenant, approver: Approver, place: Lis
     page,
     page.items.map((transaction) => queuedFor(transaction, tenant, approver)),
   );
+}
+
+/**
+ * What `expand=client` adds to the items of a page, by the id of the client: nothing where the query does not ask for
+ * it. The distinct clients are read at once, with the page.
+ * @throws HttpProblem `insufficient_scope` if the caller does not hold `clients:read`
+ */
+export async function clientsOf(
+  { query }: Pick<ListPlace, "query">,
+  { tenant_id, scopes }: Caller,
+  items: readonly { readonly client_id: string }[],
+): Promise<(id: string) => { readonly client?: ClientSummaryBody | null }> {
+  if (query["expand"] !== "client") return () => ({});
+  if (!scopes.includes("clients:read")) throw refused(refuseScope("clients:read").refusal);
+  const ids = [...new Set(items.map(({ client_id }) => client_id))];
+  const found = await findAll<Client>(
+    clients,
+    ids.map((id) => clients.key(tenant_id, id)),
+  );
+  const byId = new Map(found.map((client) => [client.id, clientSummary(client)]));
+  return (id) => ({ client: byId.get(id) ?? null });
 }

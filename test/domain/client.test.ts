@@ -108,6 +108,7 @@ const verifications: Verification[] = ["unverified", "pending", "verified", "rej
 const arrows: [Verification, Verification, Scope][] = [
   ["unverified", "pending", "clients:write"],
   ["unverified", "verified", "clients:verify"],
+  ["unverified", "rejected", "clients:verify"],
   ["pending", "verified", "clients:verify"],
   ["pending", "rejected", "clients:verify"],
   ["pending", "unverified", "clients:write"],
@@ -117,6 +118,7 @@ const arrows: [Verification, Verification, Scope][] = [
   ["rejected", "verified", "clients:verify"],
   ["expired", "pending", "clients:write"],
   ["expired", "verified", "clients:verify"],
+  ["expired", "rejected", "clients:verify"],
 ];
 
 const pairs = verifications.flatMap((from) => verifications.map((to) => [from, to] as const));

@@ -14,6 +14,7 @@ export interface Correction {
   readonly tenant_id: string;
   readonly kind: "negative_balance_correction";
   readonly account_id: string;
+  readonly account_number: string;
   readonly client_id: string;
   readonly amount_minor: bigint;
   readonly fee_minor: bigint;
@@ -143,6 +144,7 @@ function draftCorrection({ account, balance }: Book, debt: bigint, context: Cont
     tenant_id: context.tenant_id,
     kind: "negative_balance_correction",
     account_id: account.id,
+    account_number: account.number,
     client_id: account.client_id,
     amount_minor: debt,
     fee_minor: 0n,

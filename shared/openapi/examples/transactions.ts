@@ -22,6 +22,7 @@ export const transaction: JsonObject = {
   object: "transaction",
   kind: "deposit",
   account_id,
+  account_number: "48213377",
   client_id,
   amount: "1000.00",
   fee: "0.00",
@@ -78,6 +79,10 @@ const queued: JsonObject = {
   rule: { kind: "withdrawal", over: { USD: "5000.00" }, approvers: 2, roles: ["finance", "owner"] },
   approvals_missing: 1,
   age_seconds: 5400,
+  client: {
+    ...{ id: client_id, object: "client", type: "individual", name: "Ana Silva", external_id: null },
+    ...{ status: "active", verification_status: "verified", _links: links({ self: `/clients/${client_id}` }) },
+  },
 };
 
 /** A day of an application with requests of one group of routes, and the events that they made. */

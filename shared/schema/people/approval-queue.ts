@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { ClientSummary } from "../client.ts";
 import { described } from "../described.ts";
 import { id, pageParameters, setOf } from "../fields.ts";
 import { ApprovalRule } from "../settings.ts";
@@ -11,6 +12,10 @@ export const ListApprovalQueueQuery = z.strictObject({
   account_id: described(z.optional(id("acc")), "Account identifier."),
   client_id: described(z.optional(id("cli")), "Client identifier."),
   sort: described(z.optional(z.enum(["created_at"])), "Sort order; oldest first."),
+  expand: described(
+    z.optional(z.enum(["client"])),
+    "Adds the client to each item; the caller needs the scope `clients:read`, too.",
+  ),
 });
 
 /** A pending transaction that the caller can approve. */
@@ -22,6 +27,10 @@ export const QueuedTransaction = z.object({
   ),
   approvals_missing: described(z.int(), "Approvals that are still missing, including that of the caller."),
   age_seconds: described(z.int(), "Whole seconds since the transaction was created."),
+  client: described(
+    z.optional(z.nullable(ClientSummary)),
+    "The client that owns the account; absent unless `expand=client` asks for it, null if there is no such client.",
+  ),
 });
 
 /** A transaction that waits for the caller, on the wire. */

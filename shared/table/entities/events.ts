@@ -130,13 +130,12 @@ export const events = {
   }),
   keyOf: (item: PublishedEvent): Key => events.keyAt(item.tenant_id, item.sequence, !isInLanes(item.id)),
   ofResource: (tenant: string, id: string) => `${tenant}|EVT|resource|${id}`,
-  ofAccount: (tenant: string, id: string) => `${tenant}|EVT|owner|${id}`,
+  /** Events of an account, or of a client that concern none of its accounts. */
+  ofOwner: (tenant: string, id: string) => `${tenant}|EVT|owner|${id}`,
   indexesOf: (item: PublishedEvent): IndexKeys => ({
     state_pk: events.ofResource(item.tenant_id, item.resource_id),
     state_sk: events.sortOf(item.sequence),
-    ...(item.account_id === null
-      ? {}
-      : { owner_pk: events.ofAccount(item.tenant_id, item.account_id), owner_sk: events.sortOf(item.sequence) }),
+    ...ownedBy(item.tenant_id, item.account_id ?? item.client_id, item.sequence),
     ...(item.wake_at === undefined
       ? {}
       : { due_pk: dueKeys("EVENT", item.id, item.wake_at).due_pk ?? "", due_sk: item.wake_at }),
@@ -154,6 +153,11 @@ export const events = {
     ...(endpoints instanceof Uint8Array ? { endpoints: unpackEndpoints(endpoints) } : {}),
   }),
 } satisfies Entity<PublishedEvent> & Record<string, unknown>;
+
+function ownedBy(tenant: string, owner: string | null, sequence: number): Pick<IndexKeys, "owner_pk" | "owner_sk"> {
+  if (owner === null) return {};
+  return { owner_pk: events.ofOwner(tenant, owner), owner_sk: events.sortOf(sequence) };
+}
 
 function storedTrace(trace: string | undefined): { readonly trace_id?: Uint8Array } {
   return trace === undefined ? {} : { trace_id: traceBytes(trace) };

@@ -41,7 +41,7 @@ function notIn(times: ReadonlySet<string>, entries: readonly Ledger[]): readonly
 async function eventTimes(tenant: string, accountId: string): Promise<ReadonlySet<string>> {
   const times = new Set<string>();
   const query = { index: indexes.owner, attributes: ["created_at"] };
-  for await (const { items } of pagesOf(events.ofAccount(tenant, accountId), query)) {
+  for await (const { items } of pagesOf(events.ofOwner(tenant, accountId), query)) {
     for (const item of items) times.add(String(item["created_at"]));
   }
   return times;
