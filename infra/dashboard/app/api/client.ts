@@ -30,13 +30,20 @@ export async function follow(href: string, signal?: AbortSignal): Promise<unknow
   return run("GET", pathname.replace(/^\/v2(?=\/)/, "") + search, { signal });
 }
 
-/** Sends a command. The same idempotency key makes a repetition of it harmless. */
+interface CommandOptions {
+  readonly key: string;
+  /** The version of the resource that the command is for: 412 when others have changed it since. */
+  readonly version?: number;
+  readonly body?: unknown;
+}
+
+/** Sends a command. The same idempotency key makes a repetition of it harmless; with a version it is for that alone. */
 export async function command<T>(
   method: "POST" | "PATCH" | "DELETE",
   path: keyof paths,
-  { key, body, ...params }: Parameters & { readonly key: string; readonly body?: unknown },
+  { key, version, body, ...params }: Parameters & CommandOptions,
 ): Promise<T> {
-  const headers = { "Idempotency-Key": key };
+  const headers = { "Idempotency-Key": key, ...(version !== undefined && { "If-Match": `"${version}"` }) };
   return (await run(method, path, { params, headers, ...(body !== undefined && { body }) })) as T;
 }
 

@@ -1,15 +1,16 @@
 import {
-  keepPreviousData,
+  type Query,
   QueryClient,
   useInfiniteQuery,
   useMutation,
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import { useRef } from "react";
+import { useEffect, useState } from "react";
 import { follow, type Parameters, read } from "./client.ts";
-import { pollingMs } from "./live.ts";
-import { ApiError } from "./problem.ts";
+import { forgetKey, keyOf } from "./keys-of-commands.ts";
+import { isFollowed, pollingMs } from "./live.ts";
+import { ApiError, isUnanswered } from "./problem.ts";
 import { pace } from "./transport.ts";
 import type { Answer, ItemOf, ListPath, ReadPath } from "./types.ts";
 
@@ -36,20 +37,26 @@ function againMs(path: string, error: unknown): number {
   return error === null ? pollingMs(path, Date.now()) : pace.next(Date.now());
 }
 
+/** Filters of a list, by the names of the query parameters. */
+type Filters = Readonly<Record<string, string | undefined>>;
+
 interface Options {
   readonly enabled?: boolean;
   /** Read once, for what does not change while a page is shown. */
   readonly still?: boolean;
+  /** The answer to other parameters is shown until that to these arrives. */
+  readonly keep?: boolean;
 }
 
 /** What a path answers, read again at the pace of the application while it is shown. */
 export function useResource<P extends ReadPath>(path: P, params: Parameters = {}, options: Options = {}) {
-  const { enabled = true, still = false } = options;
+  const { enabled = true, still = false, keep = false } = options;
   return useQuery<Answer<P>>({
     queryKey: [path, params],
     queryFn: ({ signal }) => read(path, params, signal),
     enabled,
-    placeholderData: params.path === undefined ? keepPreviousData : undefined,
+    meta: { still },
+    placeholderData: (former) => (keep ? (former as never) : undefined),
     refetchInterval: ({ state: { error } }) => (still || isFinal(error) ? false : againMs(path, error)),
   });
 }
@@ -67,47 +74,127 @@ export interface List<T> {
   readonly loadMore: () => void;
   readonly loading: boolean;
   readonly loadingMore: boolean;
+  /** The rows are those of the filters before, until those of the present ones arrive. */
+  readonly replacing: boolean;
+  /** Why the last reading failed; null while the rows are what the service answered last. */
   readonly error: unknown;
+  /** When the rows were read, in milliseconds since the epoch; 0 before that. */
+  readonly readAt: number;
   readonly again: () => void;
 }
 
-/** The items of a list, read again at the pace of the application, and more slowly the more pages are shown. */
-export function useList<P extends ListPath>(path: P, params: Parameters = {}, enabled = true): List<ItemOf<P>> {
+/** A page may have fewer rows than it could while there is a next one: the next ones are followed for so long. */
+const followedForMs = 3_000;
+const usualLimit = 50;
+
+/**
+ * The items of a list, read again at the pace of the application, and more slowly the more pages are shown. Rows of
+ * other filters stay until those of the present ones arrive; rows of another path or owner are never shown.
+ */
+export function useList<P extends ListPath>(
+  path: P,
+  params: Parameters = {},
+  { filters = {}, enabled = true }: { readonly filters?: Filters; readonly enabled?: boolean } = {},
+): List<ItemOf<P>> {
+  const owner = JSON.stringify([path, params]);
+  const limit = Number(params.query?.["limit"] ?? usualLimit);
   const query = useInfiniteQuery({
-    queryKey: [path, "list", params],
-    queryFn: async ({ pageParam, signal }) =>
-      (pageParam === "" ? await read(path, params, signal) : await follow(pageParam, signal)) as Page<ItemOf<P>>,
+    queryKey: [path, "list", params, filters],
+    queryFn: async ({ pageParam, signal }) => {
+      const all = { ...params, query: { ...params.query, ...filters } };
+      return (pageParam === "" ? await read(path, all, signal) : await follow(pageParam, signal)) as Page<ItemOf<P>>;
+    },
     initialPageParam: "",
     getNextPageParam: ({ page, _links }) => (page.has_more ? _links["next"]?.href : undefined),
-    placeholderData: keepPreviousData,
+    placeholderData: (
+      former,
+      { queryKey: [formerPath, , formerParams] = [] }: Pick<Query, "queryKey"> = { queryKey: [] },
+    ) => (JSON.stringify([formerPath, formerParams]) === owner ? former : undefined),
     enabled,
     refetchInterval: ({ state: { data, error } }) =>
       isFinal(error) ? false : againMs(path, error) * (data?.pages.length ?? 1),
   });
+  const rows = query.data?.pages.flatMap(({ data }) => data) ?? [];
+  const wanted = JSON.stringify([owner, filters]);
+  const [search, setSearch] = useState({ wanted: "", rows: 0, until: 0 });
+  const lookFor = (count: number) => setSearch({ wanted, rows: count, until: Date.now() + followedForMs });
+  const { isPlaceholderData: replacing, hasNextPage, isFetching, fetchNextPage } = query;
+  const isShort = rows.length < (search.wanted === wanted ? search.rows : limit);
+  const goesOn = isShort && hasNextPage && !isFetching && !replacing && query.error === null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each page that has arrived is looked at once
+  useEffect(() => {
+    if (!goesOn) return;
+    if (search.wanted !== wanted) lookFor(limit);
+    else if (Date.now() < search.until) void fetchNextPage({ cancelRefetch: false });
+  }, [goesOn, search, wanted, query.dataUpdatedAt]);
   return {
-    rows: query.data?.pages.flatMap(({ data }) => data) ?? [],
-    hasMore: query.hasNextPage,
-    loadMore: () => void query.fetchNextPage(),
+    rows,
+    hasMore: hasNextPage,
+    loadMore: () => lookFor(rows.length + limit),
     loading: query.isPending && enabled,
-    loadingMore: query.isFetchingNextPage,
-    error: query.data === undefined ? query.error : null,
+    loadingMore: query.isFetchingNextPage || (goesOn && (search.wanted !== wanted || Date.now() < search.until)),
+    replacing,
+    error: query.error,
+    readAt: query.dataUpdatedAt,
     again: () => void query.refetch(),
   };
 }
 
-/** Runs a command with a key that a repetition of the same body keeps, and reads again what is shown. */
-export function useCommand<In, Out>(run: (input: In, key: string) => Promise<Out>) {
+/** Whether the rows of a list are what the service answered last. */
+export function isKnown({ readAt, error, replacing }: List<unknown>): boolean {
+  return readAt > 0 && error === null && !replacing;
+}
+
+/** How many rows a list has; "–" while that is not known. */
+export function countOf(list: List<unknown>): string {
+  return isKnown(list) ? `${list.rows.length}${list.hasMore ? "+" : ""}` : "–";
+}
+
+/** When the oldest of what is shown was read, in milliseconds since the epoch, and whether reading any of it failed. */
+export interface Freshness {
+  readonly readAt: number | undefined;
+  readonly failed: boolean;
+}
+
+/** How old what is shown is. What the stream keeps up to date is as of now. */
+export function freshness(nowMs: number): Freshness {
+  const shown = queryClient
+    .getQueryCache()
+    .findAll({ type: "active", predicate: ({ meta }) => meta?.["still"] !== true });
+  const times = shown.flatMap(({ queryKey: [path], state }) => {
+    if (state.dataUpdatedAt === 0) return [];
+    return [isFollowed(String(path)) && state.error === null ? nowMs : state.dataUpdatedAt];
+  });
+  return {
+    readAt: times.length === 0 ? undefined : Math.min(...times),
+    failed: shown.some(({ state }) => state.error !== null),
+  };
+}
+
+/** Whether a command is under way at this moment, which a component knows only once it is drawn again. */
+export function isSending(): boolean {
+  return queryClient.isMutating() > 0;
+}
+
+/**
+ * Runs a command under the name of what it does. A repetition of the same input has the same idempotency key until an
+ * answer says what became of it. Reads again what is shown.
+ */
+export function useCommand<In, Out>(name: string, run: (input: In, key: string) => Promise<Out>) {
   const client = useQueryClient();
-  const last = useRef({ text: "", key: "" });
   return useMutation<Out, Error, In>({
-    mutationFn: (input) => {
-      const text = JSON.stringify(input) ?? "";
-      if (last.current.text !== text) last.current = { text, key: crypto.randomUUID() };
-      return run(input, last.current.key);
+    mutationFn: async (input) => {
+      const [place, key] = await keyOf(JSON.stringify([name, input]));
+      try {
+        const answer = await run(input, key);
+        forgetKey(place);
+        return answer;
+      } catch (error) {
+        if (!isUnanswered(error)) forgetKey(place);
+        throw error;
+      }
     },
-    onSuccess: () => {
-      last.current = { text: "", key: "" };
-      return client.invalidateQueries();
-    },
+    // The page is read again meanwhile: who sent the command need not wait for that.
+    onSettled: () => void client.invalidateQueries(),
   });
 }

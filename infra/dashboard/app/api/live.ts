@@ -26,11 +26,15 @@ function channelNames(): ReadonlySet<string> {
   return new Set(accepted.flatMap(({ channels }) => channels.map(({ name }) => name)));
 }
 
+/** Whether the stream keeps what a path answered up to date. */
+export function isFollowed(path: string): boolean {
+  return live.get() && coveredBy(path, channelNames());
+}
+
 /** Milliseconds until what a path answered is read again: the stream says earlier when it has changed. */
 export function pollingMs(path: string, nowMs: number): number {
   const usual = pace.next(nowMs);
-  if (!live.get()) return usual;
-  return coveredBy(path, channelNames()) ? usual * slowerWhenLive : usual;
+  return isFollowed(path) ? usual * slowerWhenLive : usual;
 }
 
 /**

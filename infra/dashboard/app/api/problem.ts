@@ -18,6 +18,16 @@ export class ApiError extends Error {
 /** The service did not answer at all. */
 export class Unreachable extends Error {}
 
+/** Whether it is not known what became of a request: no answer came, or one that does not tell. */
+export function isUnanswered(error: unknown): boolean {
+  return !(error instanceof ApiError) || error.problem.status >= 500 || error.problem.status === 429;
+}
+
+/** Whether the resource was changed by others since the version that a request was about (RFC 9110 13.1.1). */
+export function isOutdated(error: unknown): boolean {
+  return error instanceof ApiError && error.problem.status === 412;
+}
+
 /** What a page says of an error, whichever kind it is. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ApiError) return error.problem;

@@ -19,16 +19,12 @@ export const lastRequest = createStore<{ readonly request: SentRequest | undefin
   count: 0,
 });
 
-/** When the service answered last, in milliseconds since the epoch; 0 before it has. */
-export const answeredAt = createStore(0);
-
 /** Why the service cannot be used now; undefined while it can. */
 export const outage = createStore<{ readonly text: string; readonly slow: boolean } | undefined>(undefined);
 
 /** Takes note of a request that was answered. */
 export function noteRequest(request: SentRequest): void {
   lastRequest.set({ request, count: lastRequest.get().count + 1 });
-  answeredAt.set(Date.now());
 }
 
 /** Begins the count of a new page. */

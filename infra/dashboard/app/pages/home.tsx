@@ -1,10 +1,11 @@
-import { useList, useResource } from "../api/data.ts";
+import { countOf, isKnown, type List, useList, useResource } from "../api/data.ts";
 import type { Schemas } from "../api/types.ts";
 import { useClock } from "../parts/clock.ts";
-import { grouped, less, relative, signed, sum } from "../parts/format.ts";
+import { grouped, less, relative, shortId, signed, sum, timeOf } from "../parts/format.ts";
 import { Rows } from "../parts/list.tsx";
 import { PageHead, Panel } from "../parts/page.tsx";
 import type { Shape, Tone } from "../parts/states.ts";
+import { ErrorNotice } from "../parts/states-of-page.tsx";
 import { Mark, Status } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Age, Go, Money, Waiting as WaitingSince } from "../parts/values.tsx";
@@ -12,6 +13,7 @@ import { useMay } from "../session/caller.ts";
 import { useApprovals, type Waiting } from "./money/approval-data.ts";
 import { Kind } from "./money/kind.tsx";
 import { feedState } from "./trading/feed-state.ts";
+import { useMarginAlerts } from "./trading/margin-alerts.ts";
 import { marginColumns } from "./trading/margin-columns.tsx";
 
 /** What needs a person now. */
@@ -47,13 +49,16 @@ export function HomePage() {
 interface CounterProps {
   readonly to: string;
   readonly name: string;
+  /** What is counted: while it is not known, no number is shown. */
+  readonly list: List<unknown>;
   readonly count: string;
   readonly note: string;
   /** The mark while there is something; nothing is quiet. */
   readonly mark: readonly [Shape, Tone];
 }
 
-function Counter({ to, name, count, note, mark }: CounterProps) {
+function Counter({ to, name, list, count, note, mark }: CounterProps) {
+  if (!isKnown(list)) return <Unknown to={to} name={name} list={list} />;
   const [shape, tone] = count === "0" ? (["tick", "ok"] as const) : mark;
   return (
     <Go to={to}>
@@ -68,19 +73,34 @@ function Counter({ to, name, count, note, mark }: CounterProps) {
   );
 }
 
-const count = (length: number, more: boolean) => `${length}${more ? "+" : ""}`;
+function Unknown({ to, name, list: { error, readAt } }: Pick<CounterProps, "to" | "name" | "list">) {
+  const since = readAt > 0 ? `not known since ${timeOf(readAt)}` : "not known";
+  return (
+    <Go to={to}>
+      <span className="with-icon dim">
+        {error !== null && <Mark shape="triangle" tone="warn" />} {name}
+      </span>
+      <div>
+        <strong>–</strong>
+        <span className={error === null ? "dim waiting" : "warn"}>{error === null ? "loading" : since}</span>
+      </div>
+    </Go>
+  );
+}
 
 function ApprovalsCounter() {
-  const { rows, hasMore } = useApprovals();
-  const [oldest] = rows;
-  const note = useClock((now) =>
-    oldest === undefined ? "nothing waits" : `oldest ${relative(oldest.created_at, now).replace(/ ago$/, "")}`,
-  );
+  const list = useApprovals();
+  const [oldest] = list.rows;
+  const note = useClock((now) => {
+    if (oldest !== undefined) return `oldest ${relative(oldest.created_at, now).replace(/ ago$/, "")}`;
+    return list.hasMore ? "none for you so far" : "nothing waits";
+  });
   return (
     <Counter
       to="/approvals"
       name="Waiting for your approval"
-      count={count(rows.length, hasMore)}
+      list={list}
+      count={countOf(list)}
       note={note}
       mark={["ring", "accent"]}
     />
@@ -88,17 +108,16 @@ function ApprovalsCounter() {
 }
 
 function MarginCounter() {
-  const { rows, hasMore } = useList("/accounts/margin_watch", {
-    query: { limit: 100, margin_status: "margin_call,stop_out" },
-  });
-  const out = rows.filter(({ margin_status }) => margin_status === "stop_out").length;
-  const calls = rows.length - out;
+  const list = useMarginAlerts();
+  const out = list.rows.filter(({ margin_status }) => margin_status === "stop_out").length;
+  const calls = list.rows.length - out;
   const note = `${out} ${out === 1 ? "stop-out" : "stop-outs"}, ${calls} margin ${calls === 1 ? "call" : "calls"}`;
   return (
     <Counter
       to="/margin-watch"
       name="Margin alerts"
-      count={count(rows.length, hasMore)}
+      list={list}
+      count={countOf(list)}
       note={note}
       mark={out > 0 ? ["octagon", "bad"] : ["triangle", "warn"]}
     />
@@ -108,13 +127,14 @@ function MarginCounter() {
 const useFeeds = () => useList("/feed/sources", { query: { limit: 50 } });
 
 function FeedsCounter() {
-  const { rows } = useFeeds();
-  const active = rows.filter(({ status }) => status === "active");
+  const list = useFeeds();
+  const active = list.rows.filter(({ status }) => status === "active");
   const stale = active.filter((row) => feedState(row) === "stale").length;
   return (
     <Counter
       to="/feeds"
       name="Feeds"
+      list={list}
       count={String(stale)}
       note={`of ${active.length} stale`}
       mark={["triangle", "warn"]}
@@ -128,13 +148,14 @@ const isFailing = ({ consecutive_failures, status }: Schemas["WebhookEndpoint"])
   status === "auto_disabled" || (consecutive_failures > 0 && status === "enabled");
 
 function WebhooksCounter() {
-  const { rows } = useEndpoints();
+  const list = useEndpoints();
   return (
     <Counter
       to="/webhooks"
       name="Webhook endpoints"
-      count={String(rows.filter(isFailing).length)}
-      note={`of ${rows.length} failing`}
+      list={list}
+      count={String(list.rows.filter(isFailing).length)}
+      note={`of ${list.rows.length} failing`}
       mark={["half", "warn"]}
     />
   );
@@ -159,7 +180,8 @@ function LowestLevels() {
 }
 
 const waitingColumns: readonly Column<Waiting>[] = [
-  { head: "Kind", key: true, small: "name", cell: ({ kind }) => <Kind kind={kind} /> },
+  { head: "Kind", width: 140, key: true, small: "name", cell: ({ kind }) => <Kind kind={kind} /> },
+  { head: "Client", small: "purpose", cell: ({ client, client_id }) => client?.name ?? shortId(client_id) },
   { head: "Approvals", width: 100, right: true, cell: ({ approvals = [] }) => approvals.length },
   {
     head: "Amount",
@@ -180,9 +202,9 @@ const waitingColumns: readonly Column<Waiting>[] = [
 function OldestApprovals() {
   const list = useApprovals();
   return (
-    <Panel title="Oldest approvals" side={<Go to="/approvals">All {count(list.rows.length, list.hasMore)}</Go>}>
+    <Panel title="Oldest approvals" side={<Go to="/approvals">All {countOf(list)}</Go>}>
       <Rows
-        list={{ ...list, rows: list.rows.slice(0, 5), hasMore: false }}
+        list={{ ...list, rows: list.rows.slice(0, 5) }}
         dense
         bare
         caption="Oldest approvals"
@@ -229,10 +251,14 @@ const moneyColumns: readonly Column<DayOfMoney>[] = [
 
 function MoneyToday() {
   const day = useClock((now) => new Date(now).toISOString().slice(0, 10));
-  const { data } = useResource("/transactions/summary", { query: { from: day, to: day } });
+  const { data, error, dataUpdatedAt, refetch } = useResource("/transactions/summary", {
+    query: { from: day, to: day },
+  });
   const rows = data === undefined ? [] : moneyOf(data);
+  const asOf = error !== null && data !== undefined && `, not known since ${timeOf(dataUpdatedAt)}`;
   return (
-    <Panel title="Money today" note="since 00:00 UTC">
+    <Panel title="Money today" note={<>since 00:00 UTC{asOf && <span className="warn">{asOf}</span>}</>}>
+      {error !== null && data === undefined && <ErrorNotice error={error} onRetry={() => void refetch()} />}
       {rows.length > 0 && (
         <Table dense caption="Money today" rows={rows} columns={moneyColumns} idOf={({ currency }) => currency} />
       )}

@@ -1,47 +1,40 @@
 import { Button, Checkbox, Modal } from "@mantine/core";
 import { type FocusEvent, type ReactNode, useRef, useState } from "react";
-import { useCommand } from "../api/data.ts";
+import { isSending, useCommand } from "../api/data.ts";
+import { announce, type Dialog, openDialog, useHeldWhileSending } from "./dialog-host.tsx";
 import type { IconName } from "./icon-paths.ts";
 import { Icon } from "./icons.tsx";
 import { saveFile } from "./save-file.ts";
-import { ErrorNotice } from "./states-of-page.tsx";
+import { CommandError } from "./states-of-page.tsx";
 import { Mark } from "./status.tsx";
 
 interface ActionProps {
   readonly word: string;
   readonly icon?: IconName;
   readonly primary?: boolean;
-  /** The key that does the same. */
-  readonly shortcut?: string;
-  readonly dialog: (close: () => void) => ReactNode;
+  readonly dialog: Dialog;
 }
 
 /** A button that opens a dialog. */
-export function ActionButton({ word, icon, primary = false, shortcut, dialog }: ActionProps) {
-  const [opened, setOpened] = useState(false);
+export function ActionButton({ word, icon, primary = false, dialog }: ActionProps) {
   return (
-    <>
-      <Button
-        variant={primary ? "filled" : "default"}
-        leftSection={icon && <Icon name={icon} small />}
-        rightSection={shortcut && <kbd>{shortcut}</kbd>}
-        onClick={() => setOpened(true)}
-      >
-        {word}
-      </Button>
-      {opened && dialog(() => setOpened(false))}
-    </>
+    <Button
+      variant={primary ? "filled" : "default"}
+      leftSection={icon && <Icon name={icon} small />}
+      onClick={() => openDialog(dialog)}
+    >
+      {word}
+    </Button>
   );
 }
 
 interface MoreProps {
-  readonly actions: readonly { readonly word: string; readonly dialog: ActionProps["dialog"] }[];
+  readonly actions: readonly { readonly word: string; readonly dialog: Dialog }[];
 }
 
 /** The less frequent actions of an item. */
 export function MoreMenu({ actions }: MoreProps) {
   const [shown, setShown] = useState(false);
-  const [opened, setOpened] = useState<string>();
   const place = useRef<HTMLDivElement>(null);
   if (actions.length === 0) return null;
   const leave = ({ relatedTarget }: FocusEvent) => {
@@ -67,12 +60,12 @@ export function MoreMenu({ actions }: MoreProps) {
       </Button>
       {shown && (
         <div className="more-menu">
-          {actions.map(({ word }) => (
+          {actions.map(({ word, dialog }) => (
             <button
               key={word}
               type="button"
               onClick={() => {
-                setOpened(word);
+                openDialog(dialog);
                 setShown(false);
               }}
             >
@@ -81,7 +74,71 @@ export function MoreMenu({ actions }: MoreProps) {
           ))}
         </div>
       )}
-      {actions.find(({ word }) => word === opened)?.dialog(() => setOpened(undefined))}
+    </div>
+  );
+}
+
+interface FrameProps {
+  readonly title: string;
+  readonly wide?: boolean;
+  /** A command is under way: nothing closes the dialog before the service has answered. */
+  readonly sending: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** The frame of a dialog that sends a command. Its first field has the focus. */
+export function CommandFrame({ title, wide = false, sending, onClose, children }: FrameProps) {
+  useHeldWhileSending();
+  return (
+    <Modal
+      opened
+      onClose={() => {
+        if (!isSending()) onClose();
+      }}
+      title={title}
+      size={wide ? 648 : 480}
+      centered={false}
+      withCloseButton={!sending}
+    >
+      {children}
+    </Modal>
+  );
+}
+
+interface FootProps {
+  readonly word: string;
+  readonly note?: ReactNode;
+  readonly danger?: boolean;
+  readonly sending: boolean;
+  readonly disabled?: boolean;
+  readonly focused?: boolean;
+  readonly onClose: () => void;
+  /** Without it the button sends its form. */
+  readonly onSend?: () => void;
+}
+
+/** The buttons of a dialog that sends a command. */
+export function CommandFoot(props: FootProps) {
+  const { word, note, danger = false, sending, disabled = false, focused = false, onClose, onSend } = props;
+  return (
+    <div className="dialog-foot">
+      <span className="dim" role="status">
+        {sending ? "Sending…" : note}
+      </span>
+      <Button variant="default" disabled={sending} onClick={() => !isSending() && onClose()}>
+        Cancel
+      </Button>
+      <Button
+        type={onSend === undefined ? "submit" : "button"}
+        className={danger ? "danger" : undefined}
+        variant={danger ? "default" : "filled"}
+        disabled={sending || disabled}
+        data-autofocus={focused || undefined}
+        onClick={onSend}
+      >
+        {word}
+      </Button>
     </div>
   );
 }
@@ -92,41 +149,31 @@ interface ConfirmProps<Out> {
   readonly word: string;
   readonly danger?: boolean;
   readonly run: (key: string) => Promise<Out>;
-  readonly onDone?: (answer: Out) => void;
+  readonly onDone?: ((answer: Out) => void) | undefined;
   readonly onClose: () => void;
 }
 
 /** Asks before a command, and shows why it was refused. */
 export function ConfirmDialog<Out>({ title, text, word, danger = false, run, onDone, onClose }: ConfirmProps<Out>) {
-  const sending = useCommand((_: string, key) => run(key));
-  const send = () =>
+  const sending = useCommand(title, (_: string, key) => run(key));
+  const send = () => {
+    if (isSending()) return;
     sending.mutate(title, {
       onSuccess: (answer) => {
         onClose();
+        announce(`${title}: done.`);
         onDone?.(answer);
       },
     });
+  };
   return (
-    <Modal opened onClose={onClose} title={title} size={480} centered={false}>
+    <CommandFrame title={title} sending={sending.isPending} onClose={onClose}>
       <div className="form">
-        {sending.error !== null && <ErrorNotice error={sending.error} />}
+        {sending.error !== null && <CommandError error={sending.error} />}
         <p>{text}</p>
-        <div className="dialog-foot">
-          <span />
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button
-            className={danger ? "danger" : undefined}
-            variant={danger ? "default" : "filled"}
-            disabled={sending.isPending}
-            onClick={send}
-          >
-            {word}
-          </Button>
-        </div>
+        <CommandFoot word={word} danger={danger} focused sending={sending.isPending} onClose={onClose} onSend={send} />
       </div>
-    </Modal>
+    </CommandFrame>
   );
 }
 

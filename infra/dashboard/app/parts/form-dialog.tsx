@@ -1,21 +1,25 @@
-import { Button, Checkbox, Modal, Textarea, TextInput } from "@mantine/core";
+import { Checkbox, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, type ReactNode, useId as useElementId, useRef, useState } from "react";
-import { useCommand } from "../api/data.ts";
+import { isSending, useCommand } from "../api/data.ts";
 import { faultsByField } from "../api/problem.ts";
+import { announce } from "./dialog-host.tsx";
+import { CommandFoot, CommandFrame } from "./dialogs.tsx";
 import { inWords } from "./format.ts";
-import { ErrorNotice } from "./states-of-page.tsx";
+import { CommandError } from "./states-of-page.tsx";
 
 /** A field of a form. Its name is that of the member of the request. */
 export interface Field {
   readonly name: string;
   readonly label: string;
   readonly help?: string;
-  readonly kind?: "text" | "area" | "choice" | "tick" | "ticks";
+  readonly kind?: "text" | "area" | "choice" | "tick" | "ticks" | "date";
   /** Values of a choice or of ticks; a pair has its words. */
   readonly values?: readonly (string | readonly [value: string, words: string])[];
   readonly first?: string | readonly string[];
   readonly optional?: boolean;
   readonly placeholder?: string;
+  /** What stands below the field, and the value that the person may take in place of their own. */
+  readonly note?: { readonly text: string; readonly now?: string | readonly string[] };
   /** A part of the form of its own making, for what no other kind shows. */
   readonly render?: (value: readonly string[], set: (value: readonly string[]) => void) => ReactNode;
 }
@@ -23,7 +27,8 @@ export interface Field {
 /** What was entered, by the names of the fields: a text, or the values that are ticked. */
 export type Entered = Readonly<Record<string, string | readonly string[]>>;
 
-interface FormDialogProps<Out> {
+/** A form in a dialog: its fields, its words, and what becomes of what was entered. */
+export interface FormDialogProps<Out> {
   readonly title: string;
   readonly fields: readonly Field[];
   /** Word of the button; with an amount it names it. */
@@ -34,7 +39,12 @@ interface FormDialogProps<Out> {
   readonly wide?: boolean;
   /** The answer is shown in the place of the form, so closing is left to what shows it. */
   readonly keepOpen?: boolean;
-  readonly run: (entered: Entered, key: string) => Promise<Out>;
+  /** There is nothing to send before a field has another value than at first. */
+  readonly needsChange?: boolean;
+  /** What stands in place of an error. */
+  readonly errorText?: (error: unknown) => ReactNode;
+  /** Sends what was entered; `changed` names the fields that have another value than at first. */
+  readonly run: (entered: Entered, key: string, changed: readonly string[]) => Promise<Out>;
   readonly onDone?: (answer: Out) => void;
   readonly onClose: () => void;
 }
@@ -50,22 +60,25 @@ export function FormDialog<Out>(props: FormDialogProps<Out>) {
     danger = false,
     wide = false,
     keepOpen = false,
-    run,
-    onDone,
-    onClose,
+    needsChange = false,
   } = props;
-  const [entered, setEntered] = useState<Entered>(() =>
-    Object.fromEntries(fields.map((one) => [one.name, firstOf(one)])),
-  );
+  const { run, onDone, onClose, errorText } = props;
+  const [touched, setTouched] = useState<Entered>({});
+  const entered = Object.fromEntries(fields.map((one) => [one.name, touched[one.name] ?? firstOf(one)]));
+  const changed = fields.filter((one) => !sameEntry(entered[one.name] ?? "", firstOf(one))).map(({ name }) => name);
   const form = useRef<HTMLFormElement>(null);
-  const sending = useCommand(run);
+  const sending = useCommand(title, (input: Entered, key) => run(input, key, changed));
   const faults = faultsByField(sending.error);
   const ownFaults = fields.filter(({ render }) => render === undefined).map(({ name }) => name);
   const send = (event: FormEvent) => {
     event.preventDefault();
+    if (isSending() || (needsChange && changed.length === 0)) return;
     sending.mutate(entered, {
       onSuccess: (answer) => {
-        if (!keepOpen) onClose();
+        if (!keepOpen) {
+          onClose();
+          announce(`${title}: done.`);
+        }
         onDone?.(answer);
       },
       onError: (error) => {
@@ -74,65 +87,92 @@ export function FormDialog<Out>(props: FormDialogProps<Out>) {
       },
     });
   };
+  const word = typeof submit === "string" ? submit : submit(entered);
   return (
-    <Modal opened onClose={onClose} title={title} size={wide ? 648 : 480} centered={false}>
+    <CommandFrame title={title} wide={wide} sending={sending.isPending} onClose={onClose}>
       <form ref={form} className="form" onSubmit={send} noValidate>
         {intro}
-        {sending.error !== null && <ErrorNotice error={sending.error} underFields={ownFaults} />}
-        {fields.map((field) => (
+        {sending.error !== null &&
+          (errorText?.(sending.error) ?? <CommandError error={sending.error} underFields={ownFaults} />)}
+        {fields.map((field, place) => (
           <FieldView
             key={field.name}
             field={field}
+            focused={place === 0}
             value={entered[field.name] ?? ""}
             fault={faultOf(faults, field.name)}
-            onChange={(value) => setEntered((before) => ({ ...before, [field.name]: value }))}
+            onChange={(value) => setTouched((before) => ({ ...before, [field.name]: value }))}
           />
         ))}
-        <div className="dialog-foot">
-          <span className="dim">{foot}</span>
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button
-            type="submit"
-            className={danger ? "danger" : undefined}
-            variant={danger ? "default" : "filled"}
-            disabled={sending.isPending}
-          >
-            {typeof submit === "string" ? submit : submit(entered)}
-          </Button>
-        </div>
+        <CommandFoot
+          word={word}
+          note={foot}
+          danger={danger}
+          sending={sending.isPending}
+          disabled={needsChange && changed.length === 0}
+          focused={fields.length === 0}
+          onClose={onClose}
+        />
       </form>
-    </Modal>
+    </CommandFrame>
   );
 }
 
-function firstOf({ first, kind }: Field): string | readonly string[] {
+/** The value of a field before anything was entered. */
+export function firstOf({ first, kind }: Field): string | readonly string[] {
   return first ?? (kind === "ticks" ? [] : "");
+}
+
+/** Whether two values of a field are the same; what is ticked has no order. */
+export function sameEntry(one: string | readonly string[], other: string | readonly string[]): boolean {
+  if (typeof one === "string" || typeof other === "string") return String(one) === String(other);
+  return one.length === other.length && one.every((each) => other.includes(each));
 }
 
 /** The fault of a member, or of an item of it. */
 function faultOf(faults: ReadonlyMap<string, string>, name: string): string | undefined {
   const place = name.replaceAll(".", "/");
-  return [...faults].find(([at]) => at === place || at.startsWith(`${place}/`))?.[1];
+  // A field of an object in the request has the name of its last member.
+  return [...faults].find(([at]) => `/${at}/`.includes(`/${place}/`))?.[1];
 }
 
 interface FieldViewProps {
   readonly field: Field;
+  /** The focus is here when the dialog opens. */
+  readonly focused: boolean;
   readonly value: string | readonly string[];
   readonly fault: string | undefined;
   readonly onChange: (value: string | readonly string[]) => void;
 }
 
-function FieldView({ field, value, fault, onChange }: FieldViewProps) {
+function FieldView(props: FieldViewProps) {
+  const { field, onChange } = props;
+  return (
+    <>
+      <FieldInput {...props} />
+      {field.note !== undefined && (
+        <p className="field-note" role="status">
+          {field.note.text}{" "}
+          {field.note.now !== undefined && (
+            <button type="button" className="plain" onClick={() => onChange(field.note?.now ?? "")}>
+              Take it
+            </button>
+          )}
+        </p>
+      )}
+    </>
+  );
+}
+
+function FieldInput({ field, focused, value, fault, onChange }: FieldViewProps) {
   const { name, label, help, kind = "text", optional = false, placeholder } = field;
-  if (field.render !== undefined) return field.render(typeof value === "string" ? [] : value, onChange);
-  const shared = { name, error: fault, description: help, placeholder, "data-autofocus": undefined };
   const text = typeof value === "string" ? value : "";
-  const words = optional ? `${label} (optional)` : label;
-  if (kind === "choice") return <Choice field={field} value={text} fault={fault} onChange={onChange} />;
-  if (kind === "ticks")
-    return <Ticks field={field} value={typeof value === "string" ? [] : value} fault={fault} onChange={onChange} />;
+  const words = typeof value === "string" ? [] : value;
+  if (field.render !== undefined) return field.render(words, onChange);
+  const place = { field, focused, fault, onChange };
+  if (kind === "choice") return <Choice {...place} value={text} />;
+  if (kind === "ticks") return <Ticks {...place} value={words} />;
+  const shared = { name, error: fault, description: help, placeholder, "data-autofocus": focused || undefined };
   if (kind === "tick") {
     const change = (checked: boolean) => onChange(checked ? "yes" : "");
     return (
@@ -148,8 +188,9 @@ function FieldView({ field, value, fault, onChange }: FieldViewProps) {
   return (
     <Input
       {...shared}
-      label={words}
+      label={optional ? `${label} (optional)` : label}
       value={text}
+      type={kind === "date" ? "date" : undefined}
       autoComplete="off"
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />
@@ -161,6 +202,7 @@ const pairOf = (one: string | readonly [string, string]) =>
 
 function Choice({
   field: { name, label, help, values = [] },
+  focused,
   value,
   fault,
   onChange,
@@ -170,7 +212,14 @@ function Choice({
     <div className="field">
       <label htmlFor={id}>{label}</label>
       {help && <p className="help">{help}</p>}
-      <select id={id} name={name} className="select" value={value} onChange={({ target }) => onChange(target.value)}>
+      <select
+        id={id}
+        name={name}
+        className="select"
+        value={value}
+        data-autofocus={focused || undefined}
+        onChange={({ target }) => onChange(target.value)}
+      >
         {values.map(pairOf).map(([one, words]) => (
           <option key={one} value={one}>
             {words}
@@ -184,6 +233,7 @@ function Choice({
 
 function Ticks({
   field: { name, label, help, values = [] },
+  focused,
   value,
   fault,
   onChange,
@@ -197,11 +247,12 @@ function Ticks({
       </legend>
       {help && <p className="help">{help}</p>}
       <div className="ticks">
-        {values.map(pairOf).map(([one, words]) => (
+        {values.map(pairOf).map(([one, words], place) => (
           <Checkbox
             key={one}
             name={name}
             label={words}
+            data-autofocus={(focused && place === 0) || undefined}
             checked={value.includes(one)}
             onChange={({ currentTarget }) => change(one, currentTarget.checked)}
           />

@@ -101,6 +101,11 @@ export function clockTime(at: string, nowMs: number): string {
   return `${dateOf(at, at.slice(0, 4) !== today.slice(0, 4))} ${time.slice(0, 5)}`;
 }
 
+/** Time of day in UTC of a moment in milliseconds since the epoch: "09:31:02". */
+export function timeOf(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 19);
+}
+
 /** "14 Mar 2026". */
 export function dateOf(at: string, year = true): string {
   const [y, m, d] = at.slice(0, 10).split("-");

@@ -1,10 +1,13 @@
 import type { ReactNode } from "react";
 import type { Parameters } from "../api/client.ts";
-import { type List, useList } from "../api/data.ts";
+import { isKnown, type List, useList } from "../api/data.ts";
+import { problemOf } from "../api/problem.ts";
 import type { ItemOf, ListPath } from "../api/types.ts";
 import { useAddress } from "./address.ts";
+import { Contained } from "./contained.tsx";
 import { csvOf } from "./csv.ts";
 import { type Filter, Filters, queryOf } from "./filters.tsx";
+import { timeOf } from "./format.ts";
 import { moveInRows, useKeys } from "./keys.ts";
 import { saveFile } from "./save-file.ts";
 import { Empty, type EmptyText, Failed } from "./states-of-page.tsx";
@@ -26,26 +29,60 @@ interface RowsProps<T> {
 
 /** The rows of a list in whichever state it is: on its way, refused, empty, or shown. */
 export function Rows<T>({ list, empty, filters = [], bare = false, ...table }: RowsProps<T>) {
-  if (list.loading) return <Bones columns={table.columns} />;
-  if (list.error) return <Failed error={list.error} again={list.again} />;
-  if (list.rows.length === 0) return <Empty empty={empty} filters={filters} />;
+  const { rows, hasMore, loadMore, loadingMore } = list;
+  if (list.loading || (rows.length === 0 && loadingMore)) return <Bones columns={table.columns} />;
+  if (rows.length === 0 && list.error !== null) return <Failed error={list.error} again={list.again} />;
+  if (rows.length === 0 && hasMore) return <NotYet onGoOn={loadMore} />;
+  if (rows.length === 0) return <Empty empty={empty} filters={filters} />;
   return (
-    <>
-      <Table rows={list.rows} {...table} />
+    <Contained>
+      <ListState list={list} />
+      <div className={isKnown(list) ? undefined : "stale-value"} aria-busy={list.replacing}>
+        <Table rows={rows} {...table} />
+      </div>
       {!bare && (
         <div className="list-foot">
-          <span>{list.rows.length} shown.</span>
-          {list.hasMore && (
-            <button type="button" className="plain" onClick={list.loadMore} disabled={list.loadingMore}>
-              {list.loadingMore ? "Loading…" : "Load 50 more"}
+          <span>{rows.length} shown.</span>
+          {hasMore && (
+            <button type="button" className="plain" onClick={loadMore} disabled={loadingMore}>
+              {loadingMore ? "Loading…" : "Load 50 more"}
             </button>
           )}
-          <button type="button" className="plain" onClick={() => download(table.caption, list.rows)}>
+          <button type="button" className="plain" onClick={() => download(table.caption, rows)}>
             Download CSV
           </button>
         </div>
       )}
-    </>
+    </Contained>
+  );
+}
+
+/** That the rows are not those of now, and why. */
+function ListState({ list: { error, replacing, readAt } }: { readonly list: List<unknown> }) {
+  if (replacing)
+    return (
+      <p className="list-state dim" role="status">
+        Loading…
+      </p>
+    );
+  if (error === null) return null;
+  return (
+    <p className="list-state warn" role="status">
+      As of {timeOf(readAt)}. Later changes are not known: {problemOf(error).title}.
+    </p>
+  );
+}
+
+/** Nothing was found in what was looked through, and there is more. */
+function NotYet({ onGoOn }: { readonly onGoOn: () => void }) {
+  return (
+    <div className="empty">
+      <h2>Nothing matches so far</h2>
+      <p className="dim">There is more to look through.</p>
+      <button type="button" className="plain" onClick={onGoOn}>
+        Go on
+      </button>
+    </div>
   );
 }
 
@@ -74,7 +111,7 @@ export function ListView<P extends ListPath>({
 }: ListViewProps<P>) {
   const { filters = [] } = rows;
   const [search] = useAddress();
-  const list = useList(path, { ...params, query: { limit, ...params.query, ...queryOf(filters, search) } });
+  const list = useList(path, { ...params, query: { limit, ...params.query } }, { filters: queryOf(filters, search) });
   useKeys({ j: () => moveInRows(1), k: () => moveInRows(-1) });
   return (
     <>
@@ -98,7 +135,11 @@ export function Split({
   return (
     <div className={shape}>
       <div className="list">{list}</div>
-      {opened !== null && <aside className="opened">{opened}</aside>}
+      {opened !== null && (
+        <aside className="opened">
+          <Contained>{opened}</Contained>
+        </aside>
+      )}
     </div>
   );
 }

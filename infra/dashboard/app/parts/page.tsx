@@ -1,6 +1,7 @@
-import { type ReactNode, useEffect } from "react";
+import { Fragment, type ReactNode, useEffect } from "react";
 import { useMay } from "../session/caller.ts";
 import { addressWith, useAddress } from "./address.ts";
+import { Contained } from "./contained.tsx";
 import { Icon } from "./icons.tsx";
 import { Go } from "./values.tsx";
 
@@ -101,7 +102,7 @@ export function Panel({ title, note, side, children }: PanelProps) {
           {side && <span className="aside">{side}</span>}
         </header>
       )}
-      {children}
+      <Contained>{children}</Contained>
     </section>
   );
 }
@@ -129,7 +130,7 @@ export function Parts({ address, parts }: { readonly address: string; readonly p
           </Go>
         ))}
       </nav>
-      {shown?.content}
+      <Fragment key={shown?.value}>{shown?.content}</Fragment>
     </Panel>
   );
 }

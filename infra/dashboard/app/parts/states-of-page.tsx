@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
-import { problemOf } from "../api/problem.ts";
+import { isUnanswered, problemOf } from "../api/problem.ts";
 import { useAddress } from "./address.ts";
 import type { Filter } from "./filters.tsx";
 import { inWords } from "./format.ts";
@@ -47,6 +47,24 @@ export function ErrorNotice({ error, onRetry, underFields = [] }: ErrorNoticePro
         </Button>
       )}
     </div>
+  );
+}
+
+/** Why a command was refused, or that it is not known what became of it. */
+export function CommandError({ error, underFields = [] }: ErrorNoticeProps) {
+  return (
+    <>
+      <ErrorNotice error={error} underFields={underFields} />
+      {isUnanswered(error) && (
+        <div className="notice warning" role="status">
+          <Mark shape="triangle" tone="warn" />
+          <p>
+            <strong>It may have been done.</strong> Send it again without a change: it is done once, and you see the
+            result.
+          </p>
+        </div>
+      )}
+    </>
   );
 }
 

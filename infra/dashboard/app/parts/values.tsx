@@ -1,5 +1,7 @@
 import { useRouter } from "@tanstack/react-router";
-import { type MouseEvent, type ReactNode, useState } from "react";
+import { type MouseEvent, type ReactNode, useContext, useState } from "react";
+import { CallerContext } from "../session/caller.ts";
+import { mayOpen } from "../shell/navigation.ts";
 import { useClock } from "./clock.ts";
 import { clockTime, dateOf, grouped, isNegative, isZero, relative, shortId, signed } from "./format.ts";
 import { Icon } from "./icons.tsx";
@@ -13,9 +15,14 @@ interface GoProps {
   readonly onGo?: () => void;
 }
 
-/** A link to an address of this application. The address is a plain one, so that it can be opened in a new tab. */
+/**
+ * A link to an address of this application. The address is a plain one, so that it can be opened in a new tab. What the
+ * person may not open is text.
+ */
 export function Go({ to, children, className, current = false, label, onGo }: GoProps) {
   const { history } = useRouter();
+  const caller = useContext(CallerContext);
+  if (caller !== undefined && !mayOpen(to, caller.scopes)) return <span>{children}</span>;
   const go = (event: MouseEvent) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();

@@ -88,6 +88,18 @@ export function openTo(scopes: readonly string[], environment: string): Group[] 
     .filter(({ entries }) => entries.length > 0);
 }
 
+/** Pages that stand in no entry of their own, with the scopes of which one opens them. */
+const others: Readonly<Record<string, readonly string[]>> = { "/deliveries": ["webhooks:read"] };
+
+/** Whether a person with these scopes may open an address of this application. */
+export function mayOpen(address: string, scopes: readonly string[]): boolean {
+  const path = address.replace(/\?.*$/, "");
+  const own = Object.entries(others).find(([start]) => path.startsWith(`${start}/`))?.[1];
+  const entry = navigation.flatMap(({ entries }) => entries).find(({ to }) => to === currentEntry(path));
+  const wanted = own ?? entry?.scopes ?? [];
+  return wanted.length === 0 || wanted.some((scope) => scopes.includes(scope));
+}
+
 /** The entry that an address belongs to: the one with the longest path that begins it. */
 export function currentEntry(path: string): string {
   const all = navigation.flatMap(({ entries }) => entries.map(({ to }) => to));

@@ -1,5 +1,5 @@
 import { useRouter } from "@tanstack/react-router";
-import { type FormEvent, useRef, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Icon } from "../parts/icons.tsx";
 import { useKeys } from "../parts/keys.ts";
 import { Go } from "../parts/values.tsx";
@@ -14,7 +14,16 @@ export function SearchBox() {
   const { history } = useRouter();
   const may = useMay();
   useKeys({ "/": () => input.current?.focus() });
+  // What is found for a search that was closed, changed or left since is of no use.
+  const current = useRef(0);
+  useEffect(
+    () => () => {
+      current.current += 1;
+    },
+    [],
+  );
   const close = () => {
+    current.current += 1;
     setFound(undefined);
     setText("");
   };
@@ -22,7 +31,10 @@ export function SearchBox() {
     event.preventDefault();
     const wanted = text.trim();
     if (wanted === "") return;
+    current.current += 1;
+    const own = current.current;
     const findings = await find(wanted, may);
+    if (own !== current.current) return;
     const [only, another] = findings;
     if (only === undefined || another !== undefined) return setFound(findings);
     close();
@@ -38,7 +50,11 @@ export function SearchBox() {
           aria-label="Find by id, email, account number, login or reference"
           placeholder="Find by id, email, account number, login"
           value={text}
+          onBlur={() => {
+            current.current += 1;
+          }}
           onChange={({ target }) => {
+            current.current += 1;
             setText(target.value);
             const byId = findById(target.value.trim());
             setFound(byId && [byId]);

@@ -6,6 +6,8 @@ import { startLive } from "../api/live.ts";
 import { asCurl, lastRequest, outage, startPage } from "../api/requests.ts";
 import { useStore } from "../api/store.ts";
 import { usePath } from "../parts/address.ts";
+import { useClock } from "../parts/clock.ts";
+import { announcement, DialogHost } from "../parts/dialog-host.tsx";
 import { useKeys } from "../parts/keys.ts";
 import { ErrorNotice } from "../parts/states-of-page.tsx";
 import { Mark } from "../parts/status.tsx";
@@ -57,11 +59,26 @@ export function Shell() {
         <main id="main" className="main" ref={main} tabIndex={-1}>
           <Outage />
           <Outlet />
+          <Announcement />
         </main>
         <RequestBar />
       </div>
+      <DialogHost />
       <Suspense>{help && <Help onClose={() => setHelp(false)} />}</Suspense>
     </CallerContext>
+  );
+}
+
+const announcedForMs = 6_000;
+
+/** What was done last, for a moment. */
+function Announcement() {
+  const done = useStore(announcement);
+  const isShown = useClock((now) => done !== undefined && now - done.at < announcedForMs);
+  return (
+    <div className={isShown ? "announcement shown" : "announcement"} role="status">
+      {isShown && done?.text}
+    </div>
   );
 }
 

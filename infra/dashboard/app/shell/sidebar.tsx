@@ -1,9 +1,10 @@
-import { useResource } from "../api/data.ts";
+import { countOf } from "../api/data.ts";
 import { useApprovals } from "../pages/money/approval-data.ts";
+import { useMarginAlerts } from "../pages/trading/margin-alerts.ts";
 import { usePath } from "../parts/address.ts";
 import { Icon } from "../parts/icons.tsx";
 import { Go } from "../parts/values.tsx";
-import { useCaller, useMay } from "../session/caller.ts";
+import { useCaller } from "../session/caller.ts";
 import { signOut } from "../session/session.ts";
 import { currentEntry, type Entry, openTo } from "./navigation.ts";
 import { RequestBar } from "./request-bar.tsx";
@@ -75,22 +76,10 @@ function Counter({ of }: { readonly of: NonNullable<Entry["counter"]> }) {
   return of === "margin" ? <MarginCounter /> : <ApprovalsCounter />;
 }
 
-const most = 100;
-
-function countOf(
-  page: { readonly data: readonly unknown[]; readonly page: { readonly has_more: boolean } } | undefined,
-) {
-  return page === undefined ? "" : `${page.data.length}${page.page.has_more ? "+" : ""}`;
-}
-
 function ApprovalsCounter() {
-  const { rows, hasMore, loading } = useApprovals();
-  return <span className="count">{loading ? "" : `${rows.length}${hasMore ? "+" : ""}`}</span>;
+  return <span className="count">{countOf(useApprovals())}</span>;
 }
 
 function MarginCounter() {
-  const may = useMay();
-  const query = { limit: most, margin_status: "margin_call,stop_out" };
-  const { data } = useResource("/accounts/margin_watch", { query }, { enabled: may("accounts:read") });
-  return <span className="count">{countOf(data)}</span>;
+  return <span className="count">{countOf(useMarginAlerts())}</span>;
 }

@@ -1,7 +1,7 @@
-import { answeredAt } from "../api/requests.ts";
+import { freshness } from "../api/data.ts";
 import { useStore } from "../api/store.ts";
 import { useClock } from "../parts/clock.ts";
-import { lengthOf } from "../parts/format.ts";
+import { lengthOf, timeOf } from "../parts/format.ts";
 import { Icon } from "../parts/icons.tsx";
 import { Mark } from "../parts/status.tsx";
 import { useCaller } from "../session/caller.ts";
@@ -43,18 +43,26 @@ export function TopBar({ onMenu, onHelp }: { readonly onMenu: () => void; readon
   );
 }
 
+/** How old the oldest of what the page shows is, or since when it could not be read again. */
 function PageAge() {
-  const at = useStore(answeredAt);
-  const age = useClock((now) => lengthOf(now - at));
-  const stale = useClock((now) => now - at > staleAfterMs);
-  if (at === 0) return null;
+  const stale = useClock((now) => {
+    const { readAt = now, failed } = freshness(now);
+    return failed || now - readAt > staleAfterMs;
+  });
+  const words = useClock((now) => {
+    const { readAt, failed } = freshness(now);
+    if (readAt === undefined) return failed ? "|Not loaded|" : "";
+    return failed ? `Not updated |since ${timeOf(readAt)}|` : `Updated |${lengthOf(now - readAt)}| ago`;
+  });
+  if (words === "") return null;
+  const [before, age, after] = words.split("|");
   return (
     <span className="with-icon">
       <Mark shape={stale ? "triangle" : "tick"} tone={stale ? "warn" : "ok"} />
       <span className={stale ? "warn" : undefined}>
-        <span className="updated-word">Updated </span>
+        <span className="updated-word">{before}</span>
         {age}
-        <span className="updated-word"> ago</span>
+        <span className="updated-word">{after}</span>
       </span>
     </span>
   );

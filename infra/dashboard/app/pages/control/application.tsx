@@ -1,9 +1,10 @@
-import { command } from "../../api/client.ts";
+import { command, read } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
 import { useId } from "../../parts/address.ts";
 import { ActionButton, ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
-import { FormDialog, textOf, wordsOf } from "../../parts/form-dialog.tsx";
+import { EditDialog } from "../../parts/edit-dialog.tsx";
+import { textOf, wordsOf } from "../../parts/form-dialog.tsx";
 import { grouped } from "../../parts/format.ts";
 import { Crumb, Facts, PageHead, Panel } from "../../parts/page.tsx";
 import { FailedPage } from "../../parts/states-of-page.tsx";
@@ -87,23 +88,20 @@ function Actions({ application }: { readonly application: Application }) {
 }
 
 function Edit({ application, onClose }: { readonly application: Application; readonly onClose: () => void }) {
+  const path = { id: application.id };
   return (
-    <FormDialog
+    <EditDialog
       title={`Edit ${application.name}`}
       wide
-      fields={applicationFields(application)}
-      submit="Save"
-      run={(entered, key) =>
-        command("PATCH", "/applications/{id}", {
-          key,
-          path: { id: application.id },
-          body: {
-            name: textOf(entered, "name") ?? "",
-            scopes: wordsOf(entered, "scopes"),
-            allowed_ips: wordsOf(entered, "allowed_ips"),
-          },
-        })
-      }
+      resource={application}
+      read={() => read("/applications/{id}", { path })}
+      fieldsOf={applicationFields}
+      bodyOf={(entered) => ({
+        name: textOf(entered, "name") ?? "",
+        scopes: wordsOf(entered, "scopes"),
+        allowed_ips: wordsOf(entered, "allowed_ips"),
+      })}
+      send={(body, options) => command("PATCH", "/applications/{id}", { ...options, path, body })}
       onClose={onClose}
     />
   );

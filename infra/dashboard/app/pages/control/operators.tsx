@@ -1,8 +1,9 @@
-import { command } from "../../api/client.ts";
+import { command, read } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
 import { addressWith, useAddress } from "../../parts/address.ts";
 import { ActionButton, ConfirmDialog } from "../../parts/dialogs.tsx";
+import { EditDialog } from "../../parts/edit-dialog.tsx";
 import { type Field, FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { inWords } from "../../parts/format.ts";
 import { useKeys } from "../../parts/keys.ts";
@@ -27,7 +28,8 @@ const columns: readonly Column<Operator>[] = [
 
 const roleWords: readonly (readonly [string, string])[] = [
   ["owner", "Owner: everything"],
-  ["finance", "Finance: transactions and reports"],
+  ["finance", "Finance: money, approvals and reports"],
+  ["compliance", "Compliance: identities, clients, audit log"],
   ["support", "Support: clients and accounts, no money"],
   ["risk", "Risk: trading, margin, drift"],
   ["developer", "Developer: applications, webhooks, events"],
@@ -201,17 +203,13 @@ function Actions({ operator, onRemoved }: { readonly operator: Operator; readonl
       <ActionButton
         word="Edit"
         dialog={(close) => (
-          <FormDialog
+          <EditDialog
             title={`Edit ${name}`}
-            fields={fieldsOf(operator)}
-            submit="Save"
-            run={(entered, key) =>
-              command("PATCH", "/operators/{id}", {
-                key,
-                path,
-                body: { name: textOf(entered, "name") ?? "", role: textOf(entered, "role") },
-              })
-            }
+            resource={operator}
+            read={() => read("/operators/{id}", { path })}
+            fieldsOf={fieldsOf}
+            bodyOf={(entered) => ({ name: textOf(entered, "name") ?? "", role: textOf(entered, "role") })}
+            send={(body, options) => command("PATCH", "/operators/{id}", { ...options, path, body })}
             onClose={close}
           />
         )}

@@ -1,8 +1,9 @@
-import { command } from "../../api/client.ts";
+import { command, read } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
 import { ActionButton, ConfirmDialog } from "../../parts/dialogs.tsx";
-import { type Entered, type Field, FormDialog, textOf } from "../../parts/form-dialog.tsx";
+import { EditDialog } from "../../parts/edit-dialog.tsx";
+import { type Entered, type Field, textOf } from "../../parts/form-dialog.tsx";
 import { inWords } from "../../parts/format.ts";
 import { PageHead, Pairs, Panel } from "../../parts/page.tsx";
 import { FailedPage } from "../../parts/states-of-page.tsx";
@@ -88,7 +89,7 @@ function Rules({ settings }: { readonly settings: Settings }) {
       <Panel
         title="Approval rules"
         side={
-          <ActionButton word="Change rules" dialog={(close) => <EditRules rules={approval_rules} onClose={close} />} />
+          <ActionButton word="Change rules" dialog={(close) => <EditRules settings={settings} onClose={close} />} />
         }
       >
         <RuleList rules={approval_rules} />
@@ -141,42 +142,44 @@ function Agree({ rules, onClose }: { readonly rules: readonly Rule[]; readonly o
 }
 
 /** One rule a line: `withdrawal 5000.00 USD 2 finance,owner`. */
-function EditRules({ rules, onClose }: { readonly rules: readonly Rule[]; readonly onClose: () => void }) {
-  const lines = rules.map(({ kind, over, approvers, roles = [] }) =>
-    [
-      kind,
-      Object.entries(over)
-        .map(([currency, amount]) => `${amount} ${currency}`)
-        .join(" "),
-      approvers,
-      roles.join(","),
-    ]
-      .join(" ")
-      .trim(),
-  );
+const lineOf = ({ kind, over, approvers, roles = [] }: Rule) =>
+  [
+    kind,
+    Object.entries(over)
+      .map(([currency, amount]) => `${amount} ${currency}`)
+      .join(" "),
+    approvers,
+    roles.join(","),
+  ]
+    .join(" ")
+    .trim();
+
+const ruleFields = ({ approval_rules }: Settings): readonly Field[] => [
+  {
+    name: "approval_rules",
+    label: "Rules",
+    kind: "area",
+    first: approval_rules.map(lineOf).join("\n"),
+    help: "One in a line, as withdrawal 5000.00 USD 2 finance,owner: kind, amounts, approvers, roles.",
+  },
+];
+
+function EditRules({ settings, onClose }: { readonly settings: Settings; readonly onClose: () => void }) {
   return (
-    <FormDialog
+    <EditDialog
       title="Change the approval rules"
       wide
-      fields={[
-        {
-          name: "approval_rules",
-          label: "Rules",
-          kind: "area",
-          first: lines.join("\n"),
-          help: "One in a line, as withdrawal 5000.00 USD 2 finance,owner: kind, amounts, approvers, roles.",
-        },
-      ]}
-      submit="Save"
+      resource={settings}
+      read={() => read("/settings")}
+      fieldsOf={ruleFields}
+      bodyOf={(entered) => ({
+        approval_rules: (textOf(entered, "approval_rules") ?? "")
+          .split("\n")
+          .filter((line) => line.trim() !== "")
+          .map(ruleOf),
+      })}
+      send={(body, options) => command("PATCH", "/settings", { ...options, body })}
       foot="Once there are two owners, another one has to agree."
-      run={(entered, key) =>
-        change(key, {
-          approval_rules: (textOf(entered, "approval_rules") ?? "")
-            .split("\n")
-            .filter((line) => line.trim() !== "")
-            .map(ruleOf),
-        })
-      }
       onClose={onClose}
     />
   );
@@ -221,8 +224,8 @@ const fields = (now: Settings): Field[] => [
   },
 ];
 
-function bodyOf(entered: Entered, now: Settings): object {
-  const wanted = {
+function bodyOf(entered: Entered): Readonly<Record<string, unknown>> {
+  return {
     require_verified_client: textOf(entered, "require_verified_client"),
     four_eyes: textOf(entered, "four_eyes") === "yes",
     default_leverage: Number(textOf(entered, "default_leverage")),
@@ -230,16 +233,17 @@ function bodyOf(entered: Entered, now: Settings): object {
     transfer_mark_up_percent: textOf(entered, "transfer_mark_up_percent") ?? "",
     credit_on_withdrawal: textOf(entered, "credit_on_withdrawal"),
   };
-  return Object.fromEntries(Object.entries(wanted).filter(([name, value]) => value !== now[name as keyof Settings]));
 }
 
 function EditSettings({ settings, onClose }: { readonly settings: Settings; readonly onClose: () => void }) {
   return (
-    <FormDialog
+    <EditDialog
       title="Edit settings"
-      fields={fields(settings)}
-      submit="Save"
-      run={(entered, key) => change(key, bodyOf(entered, settings))}
+      resource={settings}
+      read={() => read("/settings")}
+      fieldsOf={fields}
+      bodyOf={bodyOf}
+      send={(body, options) => command("PATCH", "/settings", { ...options, body })}
       onClose={onClose}
     />
   );

@@ -1,10 +1,11 @@
-import { command } from "../../api/client.ts";
+import { command, read } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import { useChannels } from "../../api/live.ts";
 import type { Schemas } from "../../api/types.ts";
 import { addressWith, useId } from "../../parts/address.ts";
 import { ActionButton, ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
-import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
+import { EditDialog } from "../../parts/edit-dialog.tsx";
+import { type Field, textOf } from "../../parts/form-dialog.tsx";
 import { dateOf, grouped, inWords, less } from "../../parts/format.ts";
 import { byId, listPart } from "../../parts/list-part.tsx";
 import { Crumb, PageHead, Pairs, Panel, type Part, Parts } from "../../parts/page.tsx";
@@ -14,6 +15,7 @@ import { Age, Go, Id, Profit } from "../../parts/values.tsx";
 import { useMay } from "../../session/caller.ts";
 import { transactionColumns } from "../money/transaction-parts.tsx";
 import { RequestMoney } from "./account-forms.tsx";
+import { ClientName } from "./client-name-link.tsx";
 import { requiredEquity } from "./margin-room.ts";
 import { ledgerColumns, orderColumns, positionColumns, tradeColumns } from "./trading-columns.tsx";
 
@@ -67,7 +69,7 @@ function Head({ account }: { readonly account: Account }) {
       }
       actions={
         <>
-          {may("transactions:write") && (
+          {may("transactions:write") && status === "active" && (
             <>
               <ActionButton
                 word="Deposit"
@@ -86,70 +88,66 @@ function Head({ account }: { readonly account: Account }) {
   );
 }
 
-/** A client by name, for those who may read clients. */
-function ClientName({ id }: { readonly id: string }) {
-  const may = useMay();
-  const { data } = useResource("/clients/{id}", { path: { id } }, { enabled: may("clients:read") });
-  if (data === undefined) return may("clients:read") ? null : <Id id={id} />;
-  const name = data.company_name ?? ([data.first_name, data.last_name].filter(Boolean).join(" ") || data.email);
-  return <Go to={`/clients/${id}`}>{name}</Go>;
-}
-
 function More({ account }: { readonly account: Account }) {
   const { id, number, status } = account;
+  const path = { id };
+  const edit = { word: "Edit", dialog: (close: () => void) => <EditAccount account={account} onClose={close} /> };
+  const disable = {
+    word: "Disable",
+    dialog: (close: () => void) => (
+      <ConfirmDialog
+        title={`Disable account ${number}`}
+        text="It takes no deposits, withdrawals or trades until it is enabled again."
+        word="Disable"
+        danger
+        run={(key) => command("DELETE", "/accounts/{id}", { key, path })}
+        onClose={close}
+      />
+    ),
+  };
+  const enable = {
+    word: "Enable",
+    dialog: (close: () => void) => (
+      <ConfirmDialog
+        title={`Enable account ${number}`}
+        text="It takes deposits, withdrawals and trades again."
+        word="Enable"
+        run={(key) => command("PATCH", "/accounts/{id}", { key, path, body: { status: "active" } })}
+        onClose={close}
+      />
+    ),
+  };
+  if (status === "closed") return null;
+  return <MoreMenu actions={status === "active" ? [edit, disable] : [edit, enable]} />;
+}
+
+const accountFields = (now: Account): readonly Field[] => [
+  { name: "name", label: "Name", first: now.name ?? "", optional: true },
+  { name: "leverage", label: "Leverage", first: String(now.leverage) },
+  {
+    name: "trading_mode",
+    label: "Trading",
+    kind: "choice",
+    values: ["full", "close_only", "none"],
+    first: now.trading_mode,
+  },
+];
+
+function EditAccount({ account, onClose }: { readonly account: Account; readonly onClose: () => void }) {
+  const path = { id: account.id };
   return (
-    <MoreMenu
-      actions={[
-        {
-          word: "Edit",
-          dialog: (close) => (
-            <FormDialog
-              title={`Edit account ${number}`}
-              fields={[
-                { name: "name", label: "Name", first: account.name ?? "", optional: true },
-                { name: "leverage", label: "Leverage", first: String(account.leverage) },
-                {
-                  name: "trading_mode",
-                  label: "Trading",
-                  kind: "choice",
-                  values: ["full", "close_only", "none"],
-                  first: account.trading_mode,
-                },
-              ]}
-              submit="Save"
-              run={(entered, key) =>
-                command("PATCH", "/accounts/{id}", {
-                  key,
-                  path: { id },
-                  body: {
-                    name: textOf(entered, "name") ?? null,
-                    leverage: Number(textOf(entered, "leverage")),
-                    trading_mode: textOf(entered, "trading_mode"),
-                  },
-                })
-              }
-              onClose={close}
-            />
-          ),
-        },
-        ...(status === "active"
-          ? [
-              {
-                word: "Disable",
-                dialog: (close: () => void) => (
-                  <ConfirmDialog
-                    title={`Disable account ${number}`}
-                    text="It takes no deposits, withdrawals or trades until it is active again."
-                    word="Disable"
-                    danger
-                    run={(key) => command("DELETE", "/accounts/{id}", { key, path: { id } })}
-                    onClose={close}
-                  />
-                ),
-              },
-            ]
-          : []),
-      ]}
+    <EditDialog
+      title={`Edit account ${account.number}`}
+      resource={account}
+      read={() => read("/accounts/{id}", { path })}
+      fieldsOf={accountFields}
+      bodyOf={(entered) => ({
+        name: textOf(entered, "name") ?? null,
+        leverage: Number(textOf(entered, "leverage")),
+        trading_mode: textOf(entered, "trading_mode"),
+      })}
+      send={(body, options) => command("PATCH", "/accounts/{id}", { ...options, path, body })}
+      onClose={onClose}
     />
   );
 }

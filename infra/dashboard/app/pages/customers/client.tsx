@@ -1,9 +1,7 @@
-import { command } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
 import { addressWith, useId } from "../../parts/address.ts";
-import { ActionButton, ConfirmDialog } from "../../parts/dialogs.tsx";
-import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
+import { ActionButton, MoreMenu } from "../../parts/dialogs.tsx";
 import { dateOf, inWords } from "../../parts/format.ts";
 import { byId, listPart } from "../../parts/list-part.tsx";
 import { Crumb, PageHead, Pairs, Panel, Parts } from "../../parts/page.tsx";
@@ -14,7 +12,8 @@ import { useMay } from "../../session/caller.ts";
 import { transactionColumns } from "../money/transaction-parts.tsx";
 import { CreateAccount } from "./account-forms.tsx";
 import { accountColumns } from "./accounts.tsx";
-import { nameOf } from "./clients.tsx";
+import { EditClient, RejectIdentity, VerifyIdentity } from "./client-forms.tsx";
+import { nameOf } from "./client-name.ts";
 import { tradeColumns } from "./trading-columns.tsx";
 
 type Client = Schemas["BrokerageClient"];
@@ -43,17 +42,17 @@ export function ClientPage() {
         }
         actions={
           <>
-            {may("accounts:write") && (
+            {may("accounts:write") && data.status === "active" && (
               <ActionButton
                 word="Open account"
                 icon="plus"
                 dialog={(close) => <CreateAccount clientId={id} onClose={close} />}
               />
             )}
-            {may("clients:write") && (
+            {may("clients:write") && data.status !== "closed" && (
               <ActionButton word="Edit" dialog={(close) => <EditClient client={data} onClose={close} />} />
             )}
-            {may("sandbox") && data.verification_status !== "verified" && <Verify id={id} />}
+            {may("clients:verify") && <Identity client={data} />}
           </>
         }
       />
@@ -63,6 +62,26 @@ export function ClientPage() {
           <Details client={data} />
         </div>
       </div>
+    </>
+  );
+}
+
+/** The decisions about an identity that its state allows. */
+function Identity({ client }: { readonly client: Client }) {
+  const { status, verification_status: state } = client;
+  if (status === "closed") return null;
+  const verify = {
+    word: state === "verified" ? "Change verification" : "Verify identity",
+    dialog: (close: () => void) => <VerifyIdentity client={client} onClose={close} />,
+  };
+  const reject = {
+    word: "Reject identity",
+    dialog: (close: () => void) => <RejectIdentity client={client} onClose={close} />,
+  };
+  return (
+    <>
+      {state !== "verified" && <ActionButton {...verify} />}
+      <MoreMenu actions={[...(state === "verified" ? [verify] : []), ...(state === "rejected" ? [] : [reject])]} />
     </>
   );
 }
@@ -147,67 +166,5 @@ function Details({ client }: { readonly client: Client }) {
         <Go to={addressWith("/events", { client_id: client.id })}>All events of this client</Go>
       </Panel>
     </>
-  );
-}
-
-function EditClient({ client, onClose }: { readonly client: Client; readonly onClose: () => void }) {
-  return (
-    <FormDialog
-      title={`Edit ${nameOf(client)}`}
-      fields={[
-        { name: "email", label: "Email", first: client.email },
-        { name: "phone", label: "Phone", first: client.phone ?? "", optional: true },
-        {
-          name: "status",
-          label: "Status",
-          kind: "choice",
-          values: ["active", "suspended", "closed"],
-          first: client.status,
-        },
-        {
-          name: "suspended_reason",
-          label: "Reason of a suspension",
-          first: client.suspended_reason ?? "",
-          optional: true,
-        },
-        {
-          name: "risk_level",
-          label: "Risk",
-          kind: "choice",
-          values: ["low", "medium", "high"],
-          first: client.risk_level,
-        },
-      ]}
-      submit="Save"
-      run={(entered, key) => {
-        const status = textOf(entered, "status");
-        const body = {
-          email: textOf(entered, "email"),
-          phone: textOf(entered, "phone") ?? null,
-          risk_level: textOf(entered, "risk_level"),
-          ...(status !== client.status && { status }),
-          ...(textOf(entered, "suspended_reason") && { suspended_reason: textOf(entered, "suspended_reason") }),
-        };
-        return command("PATCH", "/clients/{id}", { key, path: { id: client.id }, body });
-      }}
-      onClose={onClose}
-    />
-  );
-}
-
-function Verify({ id }: { readonly id: string }) {
-  return (
-    <ActionButton
-      word="Simulate identity check"
-      dialog={(close) => (
-        <ConfirmDialog
-          title="Simulate a successful identity check"
-          text="The sandbox answers as a provider would."
-          word="Verify"
-          run={(key) => command("POST", "/sandbox/clients/{id}/verify", { key, path: { id } })}
-          onClose={close}
-        />
-      )}
-    />
   );
 }

@@ -8,13 +8,9 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Clock, Id, Maybe } from "../../parts/values.tsx";
 import { useMay } from "../../session/caller.ts";
+import { nameOf } from "./client-name.ts";
 
 type Client = Schemas["BrokerageClient"];
-
-/** The name of a person or a company; the address where there is none. */
-export function nameOf({ first_name, last_name, company_name, email }: Client): string {
-  return company_name ?? ([first_name, last_name].filter(Boolean).join(" ") || email);
-}
 
 const columns: readonly Column<Client>[] = [
   { head: "Name", key: true, small: "name", cell: nameOf },

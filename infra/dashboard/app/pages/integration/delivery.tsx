@@ -79,7 +79,7 @@ interface RetryProps {
 /** Delivers the event again, as a new delivery. One that is on its way is tried again by itself. */
 function Retry({ delivery: { id, status }, onRepeated }: RetryProps) {
   const may = useMay();
-  const sending = useCommand((path: { readonly id: string }, key) =>
+  const sending = useCommand("Retry", (path: { readonly id: string }, key) =>
     command<Delivery>("POST", "/deliveries/{id}/retry", { key, path }),
   );
   const possible = may("webhooks:write") && status !== "pending" && status !== "retrying";

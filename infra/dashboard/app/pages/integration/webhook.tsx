@@ -1,9 +1,10 @@
-import { useState } from "react";
-import { command } from "../../api/client.ts";
+import { command, read } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
 import { addressWith, useAddress, useId } from "../../parts/address.ts";
+import { openDialog } from "../../parts/dialog-host.tsx";
 import { ActionButton, ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
+import { EditDialog } from "../../parts/edit-dialog.tsx";
 import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { ListView, Split } from "../../parts/list.tsx";
 import { Crumb, Facts, PageHead } from "../../parts/page.tsx";
@@ -129,7 +130,6 @@ function Head({ endpoint }: { readonly endpoint: Endpoint }) {
 
 function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
   const { id } = endpoint;
-  const [issued, setIssued] = useState<Schemas["IssuedWebhookEndpoint"]>();
   const enabled = endpoint.status === "enabled";
   return (
     <>
@@ -138,7 +138,7 @@ function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
       <MoreMenu
         actions={[
           { word: "Edit", dialog: (close) => <EditEndpoint endpoint={endpoint} onClose={close} /> },
-          rotation(id, setIssued),
+          rotation(id),
           {
             word: enabled ? "Disable" : "Enable",
             dialog: (close) => (
@@ -177,14 +177,11 @@ function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
           },
         ]}
       />
-      {issued && (
-        <SigningSecret issued={issued} title="The endpoint has another secret" onClose={() => setIssued(undefined)} />
-      )}
     </>
   );
 }
 
-function rotation(id: string, onIssued: (issued: Schemas["IssuedWebhookEndpoint"]) => void) {
+function rotation(id: string) {
   return {
     word: "Rotate signing secret",
     dialog: (close: () => void) => (
@@ -199,7 +196,11 @@ function rotation(id: string, onIssued: (issued: Schemas["IssuedWebhookEndpoint"
             body: { grace_seconds: 86_400 },
           })
         }
-        onDone={onIssued}
+        onDone={(issued) =>
+          openDialog((closeSecret) => (
+            <SigningSecret issued={issued} title="The endpoint has another secret" onClose={closeSecret} />
+          ))
+        }
         onClose={close}
       />
     ),
@@ -207,15 +208,16 @@ function rotation(id: string, onIssued: (issued: Schemas["IssuedWebhookEndpoint"
 }
 
 function EditEndpoint({ endpoint, onClose }: { readonly endpoint: Endpoint; readonly onClose: () => void }) {
+  const path = { id: endpoint.id };
   return (
-    <FormDialog
+    <EditDialog
       title="Edit the endpoint"
       wide
-      fields={useEndpointFields(endpoint)}
-      submit="Save"
-      run={(entered, key) =>
-        command("PATCH", "/webhook_endpoints/{id}", { key, path: { id: endpoint.id }, body: endpointBody(entered) })
-      }
+      resource={endpoint}
+      read={() => read("/webhook_endpoints/{id}", { path })}
+      fieldsOf={useEndpointFields()}
+      bodyOf={endpointBody}
+      send={(body, options) => command("PATCH", "/webhook_endpoints/{id}", { ...options, path, body })}
       onClose={onClose}
     />
   );

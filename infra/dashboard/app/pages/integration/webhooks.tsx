@@ -73,10 +73,10 @@ export function WebhooksPage() {
 }
 
 /** The fields of an endpoint, with the values that it has. */
-export function useEndpointFields(now?: Endpoint): Field[] {
+export function useEndpointFields(): (now?: Endpoint) => Field[] {
   const { data } = useResource("/event_types", {}, { still: true });
   const types = data?.data.map(({ type, opt_in }) => [type, opt_in ? `${type} (opt-in)` : type] as const) ?? [];
-  return [
+  return (now) => [
     {
       name: "url",
       label: "URL",
@@ -122,7 +122,7 @@ export function endpointBody(entered: Entered) {
 
 function AddEndpoint({ onClose }: { readonly onClose: () => void }) {
   const [issued, setIssued] = useState<Issued>();
-  const fields = useEndpointFields();
+  const fields = useEndpointFields()();
   if (issued !== undefined) return <SigningSecret issued={issued} title="The endpoint was added" onClose={onClose} />;
   return (
     <FormDialog<Issued>

@@ -1,12 +1,15 @@
 import { useList } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
+import { useMay } from "../../session/caller.ts";
 
 /** A transaction that waits for the person's approval, with the rule that applies. */
 export type Waiting = Schemas["QueuedTransaction"];
 
 /** What waits for the person's own approval, oldest first, as the service decides it. */
-export function useApprovals(query: Readonly<Record<string, string | undefined>> = {}, enabled = true) {
-  return useList("/transactions/queue", { query: { limit: 100, ...query } }, enabled);
+export function useApprovals(filters: Readonly<Record<string, string | undefined>> = {}) {
+  const may = useMay();
+  const expand = may("clients:read") ? { expand: "client" } : {};
+  return useList("/transactions/queue", { query: { limit: 100, ...expand } }, { filters });
 }
 
 /** What a transaction pays in or out, in words: where it goes to or comes from. */

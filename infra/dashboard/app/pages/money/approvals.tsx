@@ -1,15 +1,17 @@
 import { Button } from "@mantine/core";
 import { type ReactNode, useEffect, useState } from "react";
 import { command } from "../../api/client.ts";
-import { useCommand, useResource } from "../../api/data.ts";
+import { countOf, isSending, useCommand, useResource } from "../../api/data.ts";
+import type { Schemas } from "../../api/types.ts";
 import { addressWith, useAddress } from "../../parts/address.ts";
+import { announce, openDialog, useHeldWhileSending } from "../../parts/dialog-host.tsx";
 import { Filters, queryOf } from "../../parts/filters.tsx";
 import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
-import { dateOf, grouped, inWords } from "../../parts/format.ts";
+import { grouped, inWords, isNegative, less, shortId } from "../../parts/format.ts";
 import { useKeys } from "../../parts/keys.ts";
 import { Rows, Split } from "../../parts/list.tsx";
 import { OpenedHead, PageHead, Panel } from "../../parts/page.tsx";
-import { ErrorNotice } from "../../parts/states-of-page.tsx";
+import { CommandError } from "../../parts/states-of-page.tsx";
 import { Mark, Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Age, Money, Waiting as WaitingSince } from "../../parts/values.tsx";
@@ -17,29 +19,36 @@ import { useCaller, useMay } from "../../session/caller.ts";
 import { ActorName } from "../actor.tsx";
 import { placeOf, useApprovals, type Waiting } from "./approval-data.ts";
 import { ruleText } from "./approval-rule.ts";
-import { Kind } from "./kind.tsx";
+import { isSameName } from "./holder.ts";
+import { isOutward, Kind } from "./kind.tsx";
 import { AmountHead, TransactionDetails } from "./transaction-parts.tsx";
 
 const filters = [
-  { name: "kind", label: "Kind", values: ["deposit", "withdrawal"] },
+  {
+    name: "kind",
+    label: "Kind",
+    values: ["deposit", "withdrawal", "transfer_out", "adjustment", "credit_in", "credit_out"],
+  },
   { name: "account_id", label: "Account id", wide: true },
   { name: "client_id", label: "Client id", wide: true },
 ] as const;
 
 const columns: readonly Column<Waiting>[] = [
-  { head: "Kind", width: 150, key: true, small: "name", cell: ({ kind }) => <Kind kind={kind} /> },
-  { head: "To or from", small: "purpose", cell: (row) => placeOf(row) },
-  { head: "Approvals", width: 100, right: true, cell: (row) => `${given(row)} of ${needed(row)}` },
+  { head: "Kind", width: 136, key: true, small: "name", cell: ({ kind }) => <Kind kind={kind} /> },
+  { head: "Client", small: "purpose", cell: ({ client, client_id }) => client?.name ?? shortId(client_id) },
+  { head: "Account", width: 92, wide: true, cell: ({ account_number }) => account_number },
+  { head: "To or from", wide: true, cell: (row) => placeOf(row) },
+  { head: "Approvals", width: 90, right: true, wide: true, cell: (row) => `${given(row)} of ${needed(row)}` },
   {
     head: "Amount",
-    width: 170,
+    width: 160,
     right: true,
     small: "amount",
     cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
   },
   {
     head: "Waiting",
-    width: 130,
+    width: 100,
     right: true,
     small: "age",
     cell: ({ created_at }) => <WaitingSince since={created_at} />,
@@ -62,11 +71,12 @@ export function ApprovalsPage() {
   };
   const close = () => change({ open: undefined });
   useKeys({ j: () => go(1), k: () => go(-1), Escape: close });
+  const count = countOf(list);
   return (
     <div className="full">
       <PageHead
         title="Approvals"
-        note={<span className="dim">{`${rows.length}${list.hasMore ? "+" : ""} wait for you`}</span>}
+        note={<span className="dim">{count === "–" ? "" : `${count} wait for you`}</span>}
         actions={<KeysLine />}
       />
       <Filters filters={filters}>
@@ -130,29 +140,32 @@ const armedForMs = 5_000;
 /** One transaction to decide about. `a` arms the button for 5 seconds, and Enter presses it. */
 function Decision({ waiting, place, onClose }: DecisionProps) {
   const [armed, setArmed] = useState(false);
-  const [rejecting, setRejecting] = useState(false);
   const { id, amount, currency } = waiting;
-  const sending = useCommand((path: { readonly id: string }, key) =>
+  const sending = useCommand("Approve", (path: { readonly id: string }, key) =>
     command("POST", "/transactions/{id}/approve", { key, path }),
   );
+  // What was approved is gone with the next reading of the queue.
+  const busy = sending.isPending || sending.isSuccess;
+  useHeldWhileSending();
+  const sum = `${grouped(amount)} ${currency}`;
   const approve = () => {
     setArmed(false);
-    sending.mutate({ id });
+    if (!busy && !isSending()) sending.mutate({ id }, { onSuccess: () => announce(`Approved ${sum}.`) });
   };
+  const reject = () => openDialog((close) => <Reject waiting={waiting} onClose={close} />);
   useEffect(() => {
     if (!armed) return undefined;
     const timer = window.setTimeout(() => setArmed(false), armedForMs);
     return () => window.clearTimeout(timer);
   }, [armed]);
-  useKeys({ a: () => setArmed(true), Enter: armed ? approve : undefined, r: () => setRejecting(true) });
-  const sum = `${grouped(amount)} ${currency}`;
+  useKeys({ a: () => setArmed(!busy), Enter: armed ? approve : undefined, r: busy ? undefined : reject });
   return (
     <>
       <div className="scrolled">
         <OpenedHead title={inWords(waiting.kind)} onClose={onClose} />
         {sending.error !== null && (
           <div className="panel">
-            <ErrorNotice error={sending.error} />
+            <CommandError error={sending.error} />
           </div>
         )}
         <AmountHead transaction={waiting} />
@@ -164,17 +177,16 @@ function Decision({ waiting, place, onClose }: DecisionProps) {
         <Button
           className={armed ? "armed" : undefined}
           rightSection={<kbd>{armed ? "Enter" : "a"}</kbd>}
-          disabled={sending.isPending}
+          disabled={busy}
           onClick={approve}
         >
-          Approve {sum}
+          {sending.isPending ? "Approving" : "Approve"} {sum}
         </Button>
-        <Button variant="default" rightSection={<kbd>r</kbd>} onClick={() => setRejecting(true)}>
+        <Button variant="default" rightSection={<kbd>r</kbd>} disabled={busy} onClick={reject}>
           Reject…
         </Button>
         <span className="dim place">{place}</span>
       </div>
-      {rejecting && <Reject waiting={waiting} onClose={() => setRejecting(false)} />}
     </>
   );
 }
@@ -205,18 +217,17 @@ function Reject({ waiting, onClose }: { readonly waiting: Waiting; readonly onCl
   );
 }
 
-/** What speaks for and against, warnings first. */
+/** A check: whether it is fine, undefined while that is not known; what it says; and the value. */
+type Check = readonly [fine: boolean | undefined, text: string, value: ReactNode];
+
+/** What speaks against and for, warnings first; who the money goes to before all. */
 function Checks({ waiting }: { readonly waiting: Waiting }) {
   const may = useMay();
-  const { client_id, account_id, created_by, kind, currency } = waiting;
-  const path = { id: client_id };
-  const { data: client } = useResource("/clients/{id}", { path }, { enabled: may("clients:read") });
-  const { data: account } = useResource(
-    "/accounts/{id}",
-    { path: { id: account_id } },
-    { enabled: may("accounts:read") },
-  );
-  const checks: (readonly [fine: boolean, text: string, value: ReactNode])[] = [
+  const { account_id, created_by } = waiting;
+  const path = { id: account_id };
+  const { data: account } = useResource("/accounts/{id}", { path }, { enabled: may("accounts:read") });
+  const checks: readonly Check[] = [
+    ...holderChecks(waiting),
     [
       true,
       "You did not create it",
@@ -224,47 +235,77 @@ function Checks({ waiting }: { readonly waiting: Waiting }) {
         by <ActorName actor={created_by} />
       </span>,
     ],
+    ...(waiting.client ? clientChecks(waiting.client) : []),
+    ...(may("accounts:read") ? accountChecks(waiting, account) : []),
   ];
-  if (client !== undefined) {
-    const verified = client.verification_status === "verified";
-    const since = client.verification?.verified_at;
-    checks.push([
-      verified,
-      verified ? "Client is verified" : "Client is not verified",
-      verified && since ? dateOf(since) : inWords(client.verification_status),
-    ]);
-    if (client.status !== "active") checks.push([false, "Client is not active", inWords(client.status)]);
-  }
-  if (account !== undefined) {
-    if (kind === "withdrawal") checks.push([true, "Held on the account", `${grouped(account.held)} ${currency}`]);
-    const normal = account.margin_status === "normal";
-    const level = account.margin_level === null ? "no open position" : `${grouped(account.margin_level)}%`;
-    checks.push([
-      normal,
-      "Margin level",
-      <>
-        {level}, <Age at={account.metrics_as_of} />
-      </>,
-    ]);
-    if (account.metrics_stale)
-      checks.push([false, "Prices of the account are stale", <Age key="age" at={account.metrics_as_of} />]);
-    if (account.status !== "active") checks.push([false, "Account is not active", inWords(account.status)]);
-  }
+  const rank = ([fine]: Check) => (fine === false ? 0 : fine === undefined ? 1 : 2);
   return (
     <Panel title="Checks">
       <ul className="checks">
         {checks
-          .toSorted(([one], [other]) => Number(one) - Number(other))
+          .toSorted((one, other) => rank(one) - rank(other))
           .map(([fine, text, value]) => (
             <li key={text}>
-              <Mark shape={fine ? "tick" : "triangle"} tone={fine ? "ok" : "warn"} />
-              <span className={fine ? undefined : "strong"}>{text}</span>
+              {fine === undefined ? (
+                <Mark shape="ring" tone="text-3" />
+              ) : (
+                <Mark shape={fine ? "tick" : "triangle"} tone={fine ? "ok" : "warn"} />
+              )}
+              <span className={fine === false ? "strong" : undefined}>{text}</span>
               <span>{value}</span>
             </li>
           ))}
       </ul>
     </Panel>
   );
+}
+
+function holderChecks({ client, destination, source }: Waiting): readonly Check[] {
+  const holder = (destination ?? source)?.holder;
+  if (!holder || !client) return [];
+  return isSameName(holder, client.name)
+    ? [[true, "The holder is the client", holder]]
+    : [[false, "The holder is not the client", `${holder}, not ${client.name}`]];
+}
+
+function clientChecks({ status, verification_status: state }: NonNullable<Waiting["client"]>): readonly Check[] {
+  const verified = state === "verified";
+  return [
+    [verified, verified ? "Client is verified" : "Client is not verified", inWords(state)],
+    ...(status === "active" ? [] : [[false, "Client is not active", inWords(status)] as const]),
+  ];
+}
+
+function accountChecks(
+  { kind, amount, account_number }: Waiting,
+  account: Schemas["TradingAccount"] | undefined,
+): readonly Check[] {
+  if (account === undefined) return [[undefined, `Account ${account_number}`, "not known yet"]];
+  const { balance, withdrawable, currency, margin_level, margin_status, metrics_as_of, metrics_stale, status } =
+    account;
+  const after = less(balance, amount);
+  const level = margin_level === null ? "no open position" : `${grouped(margin_level)}%`;
+  return [
+    [true, `Balance of account ${account_number}`, `${grouped(balance)} ${currency}`],
+    // What the transaction holds is not withdrawable any more, so nothing of it is counted twice.
+    ...(isOutward(kind)
+      ? [
+          [!isNegative(withdrawable), "Withdrawable beside this", `${grouped(withdrawable)} ${currency}`] as const,
+          [!isNegative(after), "Balance after", `${grouped(after)} ${currency}`] as const,
+        ]
+      : []),
+    [
+      margin_status === "normal",
+      "Margin level",
+      <>
+        {level}, <Age at={metrics_as_of} />
+      </>,
+    ],
+    ...(metrics_stale
+      ? [[false, "Prices of the account are stale", <Age key="age" at={metrics_as_of} />] as const]
+      : []),
+    ...(status === "active" ? [] : [[false, "Account is not active", inWords(status)] as const]),
+  ];
 }
 
 /** Why the transaction needs an approval, in words. */

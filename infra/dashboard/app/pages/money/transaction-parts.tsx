@@ -5,6 +5,7 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Age, Clock, Go, Id, Money } from "../../parts/values.tsx";
 import { ActorName } from "../actor.tsx";
+import { ClientName } from "../customers/client-name-link.tsx";
 import { placeOf } from "./approval-data.ts";
 import { isOutward, Kind } from "./kind.tsx";
 
@@ -15,6 +16,7 @@ export const transactionColumns: readonly Column<Transaction>[] = [
   { head: "Kind", width: 130, key: true, small: "name", cell: ({ kind }) => <Kind kind={kind} /> },
   { head: "Id", width: 130, wide: true, cell: ({ id }) => <Id id={id} /> },
   { head: "Status", width: 130, small: "purpose", cell: ({ status }) => <Status state={status} /> },
+  { head: "Account", width: 100, wide: true, cell: ({ account_number }) => account_number },
   { head: "To or from", cell: (row) => <span className="dim">{placeOf(row)}</span> },
   {
     head: "Amount",
@@ -49,24 +51,28 @@ export function AmountHead({ transaction }: { readonly transaction: Transaction 
 
 /** Whose money it is, where it goes, and how it came to its state. */
 export function TransactionDetails({ transaction }: { readonly transaction: Transaction }) {
-  const { client_id, account_id, method, external_id, provider_reference, description, expires_at, created_by } =
-    transaction;
+  const {
+    client_id,
+    account_id,
+    account_number,
+    method,
+    external_id,
+    provider_reference,
+    description,
+    expires_at,
+    created_by,
+  } = transaction;
   const { source, destination, status_reason, created_at } = transaction;
   const holder = (destination ?? source)?.holder;
   return (
     <Panel>
       <Pairs
         pairs={[
-          [
-            "Client",
-            <Go key="client" to={`/clients/${client_id}`}>
-              {client_id}
-            </Go>,
-          ],
+          ["Client", <ClientName key="client" id={client_id} />],
           [
             "Account",
             <Go key="account" to={`/accounts/${account_id}`}>
-              {account_id}
+              {account_number}
             </Go>,
           ],
           ["To or from", `${placeOf(transaction)}${holder ? `, holder ${holder}` : ""}`],

@@ -1,3 +1,4 @@
+import { Modal } from "@mantine/core";
 import { command } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
@@ -7,6 +8,7 @@ import { Json, Pairs } from "../../parts/page.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Clock, Id, Maybe } from "../../parts/values.tsx";
+import { useMay } from "../../session/caller.ts";
 
 type Drift = Schemas["Drift"];
 
@@ -22,32 +24,24 @@ export const driftColumns: readonly Column<Drift>[] = [
   { head: "Found", width: 120, right: true, small: "age", cell: ({ created_at }) => <Clock at={created_at} /> },
 ];
 
-/** A drift, and what to do about it. */
+/** A drift, and what to do about it while it is open. */
 export function ResolveDrift({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const { data } = useResource("/drift/{id}", { path: { id } });
+  const may = useMay();
   if (data === undefined) return null;
-  const { ours, theirs, platform_login, account_id, proposal, explained_by } = data;
+  const intro = <About drift={data} />;
+  if (data.status === "resolved" || !may("transactions:settle")) {
+    return (
+      <Modal opened onClose={onClose} title={inWords(data.kind)} size={648} centered={false}>
+        {intro}
+      </Modal>
+    );
+  }
   return (
     <FormDialog
       title={inWords(data.kind)}
       wide
-      intro={
-        <>
-          <Pairs
-            pairs={[
-              ["Status", <Status key="status" state={data.status} />],
-              ["Login", platform_login],
-              ["Account", account_id && <Id id={account_id} />],
-              ["Here", ours],
-              ["There", theirs],
-              ...(proposal
-                ? [["Proposed", `${inWords(proposal.action)} by ${proposal.by.name ?? proposal.by.id}`] as const]
-                : []),
-            ]}
-          />
-          {explained_by.length > 0 && <Json value={explained_by} label="Possible explanations" />}
-        </>
-      }
+      intro={intro}
       fields={[
         {
           name: "action",
@@ -73,5 +67,28 @@ export function ResolveDrift({ id, onClose }: { readonly id: string; readonly on
       }}
       onClose={onClose}
     />
+  );
+}
+
+function About({ drift }: { readonly drift: Drift }) {
+  const { ours, theirs, platform_login, account_id, proposal, explained_by, resolution, resolved_at } = drift;
+  return (
+    <>
+      <Pairs
+        pairs={[
+          ["Status", <Status key="status" state={drift.status} />],
+          ["Login", platform_login],
+          ["Account", account_id && <Id id={account_id} />],
+          ["Here", ours],
+          ["There", theirs],
+          ...(proposal
+            ? [["Proposed", `${inWords(proposal.action)} by ${proposal.by.name ?? proposal.by.id}`] as const]
+            : []),
+          ...(resolution ? [["Resolved", inWords(resolution.action)] as const] : []),
+          ...(resolved_at ? [["At", <Clock key="at" at={resolved_at} />] as const] : []),
+        ]}
+      />
+      {explained_by.length > 0 && <Json value={explained_by} label="Possible explanations" />}
+    </>
   );
 }

@@ -119,7 +119,7 @@ const rejectColumns: readonly Column<Schemas["FeedReject"]>[] = [
 ];
 
 function RetryReject({ reject: { source_id: id, seq } }: { readonly reject: Schemas["FeedReject"] }) {
-  const sending = useCommand((path: { readonly id: string; readonly seq: string }) =>
+  const sending = useCommand("Retry a reject", (path: { readonly id: string; readonly seq: string }) =>
     post("/feed/sources/{id}/rejects/{seq}/retry", { path }, {}),
   );
   return (

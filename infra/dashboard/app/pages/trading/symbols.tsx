@@ -63,12 +63,12 @@ function QuoteAge({ quote }: { readonly quote: Quote | undefined }) {
 export function SymbolsPage() {
   const [search, change] = useAddress();
   const may = useMay();
-  const list = useList("/symbols", { query: { limit: mostQuotes, ...queryOf(filters, search) } });
+  const list = useList("/symbols", { query: { limit: mostQuotes } }, { filters: queryOf(filters, search) });
   const names = list.rows.slice(0, mostQuotes).map(({ symbol }) => symbol);
   const { data } = useResource(
     "/quotes",
     { query: { symbols: names.join(",") } },
-    { enabled: may("quotes:read") && names.length > 0 },
+    { enabled: may("quotes:read") && names.length > 0, keep: true },
   );
   useChannels(may("quotes:read") && names.length > 0 ? [{ name: "quotes", symbols: names, max_per_second: 2 }] : []);
   const quotes = new Map(data?.data.map((quote) => [quote.symbol, quote]));
