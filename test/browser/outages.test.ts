@@ -1,7 +1,7 @@
 import type { Browser, Page, Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { navigation } from "../../infra/dashboard/app/shell/navigation.ts";
-import { leave, settled, sharedBrowser, type Visit, visitAs } from "../support/browser/browser.ts";
+import { leave, settled, sharedBrowser, signInAs, type Visit, visit, visitAs } from "../support/browser/browser.ts";
 import { newOperator, type OperatorUser } from "../support/stack/operator-user.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 
@@ -43,6 +43,11 @@ async function betweenPageAndApi(page: Page): Promise<(refuse?: (route: Route) =
   };
 }
 
+/** Texts with a digit that a page shows of what it was answered; notices of errors, dates and words are none. */
+const numbersShown = `[...document.querySelectorAll("main strong, main td, main dd, main .count, nav .count, .note")]
+  .filter((one) => one.checkVisibility() && one.closest(".notice, .waiting") === null)
+  .map((one) => one.textContent).filter((text) => /\\d/.test(text))`;
+
 describe("a page", () => {
   it("says that the service does not answer, whichever it is, and recovers by itself", async () => {
     const page = await signedIn();
@@ -59,6 +64,54 @@ describe("a page", () => {
       await settled(page);
       expect([to, await page.getByRole("alert").count()]).toEqual([to, 0]);
     }
+  });
+
+  it("shows no number that is not known: before the first answer, at 503, and without a connection", async () => {
+    const pages = navigation.flatMap(({ entries }) => entries.map(({ to }) => to));
+    const ends: Readonly<Record<string, (route: Route) => Promise<void>>> = {
+      "no answer": () => new Promise(() => undefined),
+      503: (route) => route.fulfill({ status: 503, headers: { "Retry-After": "1" }, body: "{}" }),
+      "no connection": (route) => route.abort("connectionrefused"),
+    };
+    const found: string[] = [];
+    for (const [name, end] of Object.entries(ends)) {
+      const visited = await visit(browser, stack.cloud.dashboardUrl ?? "");
+      visits.push(visited);
+      const { page } = visited;
+      const isOfSession = (route: Route) => /\/v2\/(me|oauth)/.test(route.request().url());
+      await page.route("**/v2/**", (route) => (isOfSession(route) ? route.continue() : end(route)));
+      await signInAs(page, owner);
+      for (const to of pages.toReversed()) {
+        await page.evaluate(`history.pushState(null, "", "${to}")`);
+        await page.locator("h1").first().waitFor({ state: "attached" });
+        const numbers = (await page.evaluate(numbersShown)) as string[];
+        found.push(...numbers.map((number) => `${name}, ${to}: ${number}`));
+      }
+      await page.unrouteAll({ behavior: "ignoreErrors" });
+    }
+    expect(found).toEqual([]);
+  });
+
+  it("counts nothing that it knew once, and says since when it is not known", async () => {
+    const page = await signedIn();
+    const counters = page.locator(".counters");
+    await counters.getByText("nothing waits").waitFor();
+    const requestsEnd = await betweenPageAndApi(page);
+    requestsEnd((route) => route.fulfill({ status: 503, body: "{}" }));
+    await page.clock.fastForward(6_000);
+    await counters
+      .getByText(/not known since \d\d:\d\d:\d\d/)
+      .first()
+      .waitFor();
+    await page
+      .locator(".top")
+      .getByText(/since \d\d:\d\d:\d\d/)
+      .waitFor();
+    expect(await counters.getByText("nothing waits").count()).toBe(0);
+    await expect.poll(() => counters.locator("strong").allTextContents()).toEqual(["–", "–", "–", "–"]);
+    requestsEnd();
+    await page.clock.fastForward(6_000);
+    await counters.getByText("nothing waits").waitFor();
   });
 
   it("asks nothing before the time that a 429 names, and less often afterwards", async () => {

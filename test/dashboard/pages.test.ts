@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { scopeGroups } from "../../infra/dashboard/app/pages/control/scopes.ts";
+import { isSameName } from "../../infra/dashboard/app/pages/money/holder.ts";
 import { lookOf } from "../../infra/dashboard/app/parts/states.ts";
-import { currentEntry, navigation, openTo } from "../../infra/dashboard/app/shell/navigation.ts";
+
+import { currentEntry, mayOpen, navigation, openTo } from "../../infra/dashboard/app/shell/navigation.ts";
 import { overBudget, routeSizes, scriptBudget } from "../../infra/dashboard/sizes.ts";
 import { roleScopes } from "../../shared/roles.ts";
 import { scopes } from "../../shared/schema/scope.ts";
@@ -10,7 +12,13 @@ describe("the sidebar", () => {
   it("shows what the role may open, and the sandbox in the sandbox alone", () => {
     const names = (role: keyof typeof roleScopes, environment: string) =>
       openTo(roleScopes[role], environment).flatMap(({ entries }) => entries.map(({ name }) => name));
-    expect(names("finance", "sandbox")).toEqual(["Home", "Approvals", "Transactions", "Usage"]);
+    expect(names("finance", "sandbox")).toEqual([
+      ...["Home", "Approvals", "Margin watch", "Clients", "Accounts", "Transactions"],
+      ...["Symbols and quotes", "Events", "Usage"],
+    ]);
+    expect(names("compliance", "production")).toEqual([
+      ...["Home", "Margin watch", "Clients", "Accounts", "Transactions", "Events", "Audit log"],
+    ]);
     expect(names("owner", "production")).not.toContain("Sandbox");
     expect(names("owner", "sandbox")).toHaveLength(navigation.flatMap(({ entries }) => entries).length);
   });
@@ -27,6 +35,32 @@ describe("the sidebar", () => {
     ["/webhooks/whe_1", "/webhooks"],
     ["/unknown", "/"],
   ])("marks for %s the entry %s", (path, entry) => expect(currentEntry(path)).toBe(entry));
+});
+
+describe("a link", () => {
+  it.each([
+    ["/clients/cli_1?tab=trades", "support", true],
+    ["/approvals", "support", false],
+    ["/deliveries/dlv_1", "developer", true],
+    ["/deliveries/dlv_1", "finance", false],
+    ["/audit?actor=opr_1", "compliance", true],
+    ["/settings/api/app_1", "viewer", false],
+    ["/", "risk", true],
+  ] as const)("to %s is offered to %s: %s", (address, role, offered) => {
+    expect(mayOpen(address, roleScopes[role])).toBe(offered);
+  });
+});
+
+describe("a holder", () => {
+  it.each([
+    ["Ana Silva", "SILVA, Ana", true],
+    ["Jürgen Böhm", "jurgen bohm", true],
+    ["Nguyễn Thị Hạnh", "NGUYEN THI HANH", true],
+    ["Ana Silva", "Ana Maria Silva", false],
+    ["Ana Silva", "Ana Silv", false],
+    ["محمد علي", "علي محمد", true],
+    ["", "", false],
+  ])("of the name %s is %s: %s", (one, other, same) => expect(isSameName(one, other)).toBe(same));
 });
 
 describe("the choice of scopes", () => {

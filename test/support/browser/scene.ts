@@ -88,6 +88,7 @@ export async function setScene(call: SceneCall, receivers: SceneReceivers): Prom
   const failing = await endpoint(receivers.failing);
   const [first] = await Promise.all(people.map((person) => settle(call, person)));
   if (first === undefined) throw new Error("The scene has no people.");
+  await trade(call, first.account_id);
   const feed = await setFeed(call);
   const one = async (path: string) => (await call<Listed>("GET", path)).data[0]?.id ?? "";
   const [application_id, audit_id, operator_id, event_id, delivery_id] = await Promise.all([
@@ -134,10 +135,36 @@ function withdraw(call: SceneCall, money: object, [amount, destination]: NonNull
   return call<Made>("POST", "/transactions/withdrawal", { ...money, amount, fee: "12.50", destination });
 }
 
-/** A feed of which one item was rejected. */
+/** An order that waits for its price, and a trade that was closed. */
+async function trade(call: SceneCall, account_id: string): Promise<void> {
+  const order = { account_id, symbol: "EURUSD", side: "buy", type: "limit", lots: "0.10", price: "0.90000" };
+  await call("POST", "/sandbox/orders", order);
+  const opened = { account_id, symbol: "EURUSD", side: "sell", lots: "0.10" };
+  const { id } = await call<Made>("POST", "/sandbox/trades", opened);
+  await call("POST", `/sandbox/trades/${id}/close`, {});
+}
+
+/** A feed with a rejected item, a command, and a snapshot that has found two drifts, one of which is resolved. */
 async function setFeed(call: SceneCall): Promise<Made> {
   const source = await call<Made>("POST", "/feed/sources", { name: "mt5:live-1", platform: "mt5", first_seq: "1" });
+  const path = `/feed/sources/${source.id}`;
   const items = [{ seq: "1", type: "unknown", data: { platform_login: "50012345" } }];
-  await call("POST", `/feed/sources/${source.id}/batches`, { first_seq: "1", items });
+  await call("POST", `${path}/batches`, { first_seq: "1", items });
+  const names = { first_name: "Zoë", last_name: "Ångström" };
+  const { id: client_id } = await call<Made>("POST", "/clients", { email: "zoe@example.com", ...names });
+  const link = { platform: "mt5", platform_login: "50012345", source_id: source.id };
+  const { id: account_id } = await call<Made>("POST", "/accounts", { client_id, type: "demo", ...link });
+  await call("POST", "/transactions/deposit", { account_id, amount: "100.00", status: "completed" });
+  const theirs = [["50012345", "0.01"] as const, ["60012345", "20.00"] as const].map(([platform_login, balance]) => ({
+    ...{ platform_login, balance, credit: "0.00", positions: [] },
+  }));
+  const whole = { snapshot_id: "S-1", taken_at: new Date().toISOString(), as_of_seq: "1", part: 1, parts: 1 };
+  await call("POST", `${path}/snapshots`, { ...whole, complete: false, accounts: theirs });
+  const drifts = () => call<Listed>("GET", `/drift?source_id=${source.id}`);
+  const [first] = await eventually(async () => {
+    const { data } = await drifts();
+    return data.length === 2 ? data : undefined;
+  });
+  await call("POST", `/drift/${first?.id}/resolve`, { action: "accept", reason: { code: "checked" } });
   return source;
 }
