@@ -181,6 +181,28 @@ describe("a dialog that sends", () => {
     await page.getByRole("button", { name: "Deposit" }).waitFor();
   });
 
+  it("disables again what was enabled since an answer was lost", async () => {
+    const { account_id } = await fundedAccount(stack.api, "10.00");
+    const path = `/accounts/${account_id}`;
+    const statusOf = async () => (await stack.api.call("GET", path)).body["status"];
+    const disable = async () => {
+      await open(page, path);
+      await page.getByRole("button", { name: "More" }).click();
+      await page.getByRole("button", { name: "Disable" }).click();
+      await press("Disable");
+    };
+    await loseAnswers(1);
+    await disable();
+    await dialog().getByText("It may have been done.").waitFor();
+    await page.keyboard.press("Escape");
+    expect(await statusOf()).toBe("disabled");
+    await stack.api.call("PATCH", path, { body: { status: "active" } });
+    await open(page, "/accounts");
+    await disable();
+    await dialog().waitFor({ state: "detached" });
+    expect(await statusOf()).toBe("disabled");
+  });
+
   it("approves once though the answer was lost", async () => {
     const rule = { kind: "withdrawal", over: { USD: "1.00" }, approvers: 2 };
     await stack.api.call("PATCH", "/settings", { body: { approval_rules: [rule] } });

@@ -195,6 +195,8 @@ export function useCommand<In, Out>(name: string, run: (input: In, key: string) 
       }
     },
     // The page is read again meanwhile: who sent the command need not wait for that.
-    onSettled: () => void client.invalidateQueries(),
+    onSettled: (_, error) => {
+      if (error === null || isUnanswered(error)) void client.invalidateQueries();
+    },
   });
 }

@@ -143,19 +143,27 @@ export function CommandFoot(props: FootProps) {
   );
 }
 
+/** What a command does, and of which version: it has one idempotency key until it is answered. */
+export function commandName(title: string, version: number | undefined): string {
+  return version === undefined ? title : `${title} ${version}`;
+}
+
 interface ConfirmProps<Out> {
   readonly title: string;
   readonly text: ReactNode;
   readonly word: string;
   readonly danger?: boolean;
+  /** The version of what is changed: the same command for another one is another command. */
+  readonly version?: number;
   readonly run: (key: string) => Promise<Out>;
   readonly onDone?: ((answer: Out) => void) | undefined;
   readonly onClose: () => void;
 }
 
 /** Asks before a command, and shows why it was refused. */
-export function ConfirmDialog<Out>({ title, text, word, danger = false, run, onDone, onClose }: ConfirmProps<Out>) {
-  const sending = useCommand(title, (_: string, key) => run(key));
+export function ConfirmDialog<Out>(props: ConfirmProps<Out>) {
+  const { title, text, word, danger = false, version, run, onDone, onClose } = props;
+  const sending = useCommand(commandName(title, version), (_: string, key) => run(key));
   const send = () => {
     if (isSending()) return;
     sending.mutate(title, {

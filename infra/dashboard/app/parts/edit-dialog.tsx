@@ -78,6 +78,7 @@ export function EditDialog<R extends { readonly version: number }>(props: EditPr
       {...dialog}
       submit={submit}
       needsChange={!whole}
+      version={base.version}
       fields={fields}
       intro={facts.length > 0 && <Pairs pairs={facts} />}
       errorText={(error) => (isOutdated(error) ? <Outdated /> : undefined)}

@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useId as useElementId, useRef, useState
 import { isSending, useCommand } from "../api/data.ts";
 import { faultsByField } from "../api/problem.ts";
 import { announce } from "./dialog-host.tsx";
-import { CommandFoot, CommandFrame } from "./dialogs.tsx";
+import { CommandFoot, CommandFrame, commandName } from "./dialogs.tsx";
 import { inWords } from "./format.ts";
 import { CommandError } from "./states-of-page.tsx";
 
@@ -41,6 +41,8 @@ export interface FormDialogProps<Out> {
   readonly keepOpen?: boolean;
   /** There is nothing to send before a field has another value than at first. */
   readonly needsChange?: boolean;
+  /** The version of what is changed: the same entries for another one are another command. */
+  readonly version?: number;
   /** What stands in place of an error. */
   readonly errorText?: (error: unknown) => ReactNode;
   /** Sends what was entered; `changed` names the fields that have another value than at first. */
@@ -62,12 +64,12 @@ export function FormDialog<Out>(props: FormDialogProps<Out>) {
     keepOpen = false,
     needsChange = false,
   } = props;
-  const { run, onDone, onClose, errorText } = props;
+  const { version, run, onDone, onClose, errorText } = props;
   const [touched, setTouched] = useState<Entered>({});
   const entered = Object.fromEntries(fields.map((one) => [one.name, touched[one.name] ?? firstOf(one)]));
   const changed = fields.filter((one) => !sameEntry(entered[one.name] ?? "", firstOf(one))).map(({ name }) => name);
   const form = useRef<HTMLFormElement>(null);
-  const sending = useCommand(title, (input: Entered, key) => run(input, key, changed));
+  const sending = useCommand(commandName(title, version), (input: Entered, key) => run(input, key, changed));
   const faults = faultsByField(sending.error);
   const ownFaults = fields.filter(({ render }) => render === undefined).map(({ name }) => name);
   const send = (event: FormEvent) => {

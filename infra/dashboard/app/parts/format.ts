@@ -57,6 +57,7 @@ const spelled: Readonly<Record<string, string>> = {
   mt5: "MT5",
   ctrader: "cTrader",
   cfd: "CFD",
+  pep: "PEP",
 };
 
 /** A value of the API in words: `bank_transfer` is "Bank transfer". */

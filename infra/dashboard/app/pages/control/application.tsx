@@ -57,7 +57,7 @@ export function ApplicationPage() {
 }
 
 function Actions({ application }: { readonly application: Application }) {
-  const { id, name } = application;
+  const { id, name, version } = application;
   return (
     <>
       <ActionButton word="Edit" dialog={(close) => <Edit application={application} onClose={close} />} />
@@ -76,6 +76,7 @@ function Actions({ application }: { readonly application: Application }) {
                 text="Its tokens and its secret stop working within a minute. This cannot be undone."
                 word="Revoke"
                 danger
+                version={version}
                 run={(key) => command("DELETE", "/applications/{id}", { key, path: { id } })}
                 onClose={close}
               />

@@ -162,6 +162,7 @@ function Proposed(given: { readonly operator: Operator; readonly proposed: Propo
             }
             word="Agree"
             danger
+            version={operator.version}
             run={async (key) => {
               if (removal) return await command("DELETE", "/operators/{id}", { key, path });
               // One who has not signed in yet becomes active by that alone.
@@ -195,7 +196,7 @@ function InviteAgain({ operator: { id, name } }: { readonly operator: Operator }
 }
 
 function Actions({ operator, onRemoved }: { readonly operator: Operator; readonly onRemoved: () => void }) {
-  const { id, name, status } = operator;
+  const { id, name, status, version } = operator;
   const path = { id };
   const suspended = status === "suspended";
   return (
@@ -224,6 +225,7 @@ function Actions({ operator, onRemoved }: { readonly operator: Operator; readonl
               text={suspended ? "They can sign in again." : "Their access ends within 60 seconds."}
               word={suspended ? "Admit" : "Suspend"}
               danger={!suspended}
+              version={version}
               run={(key) =>
                 command("PATCH", "/operators/{id}", { key, path, body: { status: suspended ? "active" : "suspended" } })
               }
@@ -244,6 +246,7 @@ function Actions({ operator, onRemoved }: { readonly operator: Operator; readonl
             }
             word="Remove"
             danger
+            version={version}
             run={(key) => command("DELETE", "/operators/{id}", { key, path })}
             onDone={({ deleted }: Schemas["RemovedOperator"]) => deleted && onRemoved()}
             onClose={close}

@@ -50,7 +50,7 @@ export function SettingsPage() {
 const fourEyesText = (on: boolean) => (on ? "The maker does not approve" : "Off");
 
 /** A change of four eyes that another owner proposed. */
-function FourEyes({ settings: { proposed_four_eyes: proposed } }: { readonly settings: Settings }) {
+function FourEyes({ settings: { proposed_four_eyes: proposed, version } }: { readonly settings: Settings }) {
   if (proposed === null) return null;
   const { four_eyes, by, at, expires_at } = proposed;
   const text = fourEyesText(four_eyes);
@@ -70,6 +70,7 @@ function FourEyes({ settings: { proposed_four_eyes: proposed } }: { readonly set
               title="Agree to the proposed four eyes"
               text={text}
               word="Agree"
+              version={version}
               run={(key) => change(key, { four_eyes })}
               onClose={close}
             />
@@ -83,7 +84,7 @@ function FourEyes({ settings: { proposed_four_eyes: proposed } }: { readonly set
 }
 
 function Rules({ settings }: { readonly settings: Settings }) {
-  const { approval_rules, proposed_approval_rules: proposed } = settings;
+  const { approval_rules, proposed_approval_rules: proposed, version } = settings;
   return (
     <>
       <Panel
@@ -103,7 +104,12 @@ function Rules({ settings }: { readonly settings: Settings }) {
               <Clock at={proposed.expires_at} />.
             </>
           }
-          side={<ActionButton word="Agree" dialog={(close) => <Agree rules={proposed.rules} onClose={close} />} />}
+          side={
+            <ActionButton
+              word="Agree"
+              dialog={(close) => <Agree rules={proposed.rules} version={version} onClose={close} />}
+            />
+          }
         >
           <RuleList rules={proposed.rules} />
         </Panel>
@@ -129,12 +135,19 @@ function RuleList({ rules }: { readonly rules: readonly Rule[] }) {
 
 const change = (key: string, body: object) => command("PATCH", "/settings", { key, body });
 
-function Agree({ rules, onClose }: { readonly rules: readonly Rule[]; readonly onClose: () => void }) {
+interface AgreeProps {
+  readonly rules: readonly Rule[];
+  readonly version: number;
+  readonly onClose: () => void;
+}
+
+function Agree({ rules, version, onClose }: AgreeProps) {
   return (
     <ConfirmDialog
       title="Agree to the proposed rules"
       text={rules.length === 0 ? noRules : rules.map(ruleText).join(". ")}
       word="Agree"
+      version={version}
       run={(key) => change(key, { approval_rules: rules })}
       onClose={onClose}
     />

@@ -89,7 +89,7 @@ function Head({ account }: { readonly account: Account }) {
 }
 
 function More({ account }: { readonly account: Account }) {
-  const { id, number, status } = account;
+  const { id, number, status, version } = account;
   const path = { id };
   const edit = { word: "Edit", dialog: (close: () => void) => <EditAccount account={account} onClose={close} /> };
   const disable = {
@@ -100,6 +100,7 @@ function More({ account }: { readonly account: Account }) {
         text="It takes no deposits, withdrawals or trades until it is enabled again."
         word="Disable"
         danger
+        version={version}
         run={(key) => command("DELETE", "/accounts/{id}", { key, path })}
         onClose={close}
       />
@@ -112,6 +113,7 @@ function More({ account }: { readonly account: Account }) {
         title={`Enable account ${number}`}
         text="It takes deposits, withdrawals and trades again."
         word="Enable"
+        version={version}
         run={(key) => command("PATCH", "/accounts/{id}", { key, path, body: { status: "active" } })}
         onClose={close}
       />

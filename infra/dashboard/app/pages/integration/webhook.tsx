@@ -129,7 +129,7 @@ function Head({ endpoint }: { readonly endpoint: Endpoint }) {
 }
 
 function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
-  const { id } = endpoint;
+  const { id, version } = endpoint;
   const enabled = endpoint.status === "enabled";
   return (
     <>
@@ -150,6 +150,7 @@ function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
                     : "New events are delivered from now on. Replay those that it missed."
                 }
                 word={enabled ? "Disable" : "Enable"}
+                version={version}
                 run={(key) =>
                   command("PATCH", "/webhook_endpoints/{id}", {
                     key,
@@ -169,6 +170,7 @@ function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
                 text="Its deliveries that are still to be made are cancelled. This cannot be undone."
                 word="Delete"
                 danger
+                version={version}
                 run={(key) => command("DELETE", "/webhook_endpoints/{id}", { key, path: { id } })}
                 onDone={() => window.history.back()}
                 onClose={close}

@@ -36,7 +36,7 @@ const filters = [
 const columns: readonly Column<Waiting>[] = [
   { head: "Kind", width: 136, key: true, small: "name", cell: ({ kind }) => <Kind kind={kind} /> },
   { head: "Client", small: "purpose", cell: ({ client, client_id }) => client?.name ?? shortId(client_id) },
-  { head: "Account", width: 92, wide: true, cell: ({ account_number }) => account_number },
+  { head: "Account", width: 92, cell: ({ account_number }) => account_number },
   { head: "To or from", wide: true, cell: (row) => placeOf(row) },
   { head: "Approvals", width: 90, right: true, wide: true, cell: (row) => `${given(row)} of ${needed(row)}` },
   {

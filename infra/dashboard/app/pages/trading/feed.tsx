@@ -65,7 +65,7 @@ function Snapshots({ source }: { readonly source: Source }) {
   );
 }
 
-function Actions({ source: { id, name, paused } }: { readonly source: Source }) {
+function Actions({ source: { id, name, paused, version } }: { readonly source: Source }) {
   return (
     <MoreMenu
       actions={[
@@ -80,6 +80,7 @@ function Actions({ source: { id, name, paused } }: { readonly source: Source }) 
                   : "Its commands wait until it is resumed. Its batches and prices are still taken."
               }
               word={paused ? "Resume" : "Pause"}
+              version={version}
               run={(key) => command("PATCH", "/feed/sources/{id}", { key, path: { id }, body: { paused: !paused } })}
               onClose={close}
             />
@@ -93,6 +94,7 @@ function Actions({ source: { id, name, paused } }: { readonly source: Source }) 
               text="The platform cannot send anything any more. This cannot be undone."
               word="End"
               danger
+              version={version}
               run={(key) => command("DELETE", "/feed/sources/{id}", { key, path: { id } })}
               onClose={close}
             />
