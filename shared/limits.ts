@@ -232,7 +232,7 @@ export const limits = {
      * for: what a function has to go on with it. Later its rate would be a free option.
      */
     quoted_debit_seconds: 30,
-    /** A firm quote is at most for an amount that is worth so many USD at mid. */
+    /** A firm quote is at most for an amount that is worth so many USD, sold at the prices of a client. */
     max_quote_usd: 10_000n,
     /** The mark-up of a firm quote is at least this, in hundredths of a percent. */
     least_quote_mark_up: 10,

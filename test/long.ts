@@ -23,6 +23,7 @@ const bounded = ["e2e/stop-out", "e2e/webhooks", "browser/live"].map((name) => `
 const random = { SIMULATION_SEED: "random" };
 const longForms: Readonly<Record<string, LongForm>> = {
   debt: { env: { DEBT_RUNS: "20000" }, file: "test/domain/debt-programs.test.ts" },
+  cycles: { env: { CYCLE_RUNS: "10000" }, file: "test/domain/internal-money/transfer-cycles.test.ts" },
   "two-books": {
     env: { TWO_BOOKS_RUNS: "1500", TWO_BOOKS_SEED: String(Date.now() % 1e9) },
     file: "test/domain/command/two-books.test.ts",

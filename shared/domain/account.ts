@@ -165,7 +165,6 @@ export const controlAccounts = [
   "dividend",
   "transfers",
   "in_transit",
-  "fx_rounding",
   "conversion_income",
 ] as const;
 

@@ -35,7 +35,7 @@ export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | Late
 }
 
 /** The mark-up of transfers between currencies, in percent. */
-export function markUpOf({ transfer_mark_up_percent = "0.00" }: Tenant): string {
+export function markUpOf({ transfer_mark_up_percent = "0.50" }: Tenant): string {
   return transfer_mark_up_percent;
 }
 

@@ -59,7 +59,6 @@ export interface Transaction
   readonly transfer?: Omit<NonNullable<TransactionBody["transfer"]>, "status">;
   /** What the transfer credits, and what its rate leaves to the brokerage; only where they are booked apart. */
   readonly transfer_credit_minor?: bigint;
-  readonly transfer_rounding_minor?: bigint;
   readonly transfer_income_minor?: bigint;
 }
 
@@ -118,7 +117,7 @@ export function transactionBody(transaction: Transaction): TransactionBody {
   const { tenant_id, provider_at, debited_seq, reverse_minor, amount_minor, fee_minor, ...stored } =
     withoutReturning(transaction);
   const { balance_before_minor, balance_after_minor, related_to = null, platform_operations = [], ...others } = stored;
-  const { transfer, transfer_credit_minor, transfer_rounding_minor, transfer_income_minor, ...fields } = others;
+  const { transfer, transfer_credit_minor, transfer_income_minor, ...fields } = others;
   const money = (minor: bigint) => formatAmount(minor, transaction.currency);
   return {
     ...fields,

@@ -216,8 +216,9 @@ export const createTransfer = route({
   summary: "Create a transfer",
   description:
     "Moves money between two accounts, which are both live or both demo. Returns the debit, which must be covered " +
-    "like a withdrawal; its `transfer` names the credit. An amount in another currency is converted at the mid less " +
-    "the mark-up of the brokerage and rounded toward zero.\n\n" +
+    "like a withdrawal; its `transfer` names the credit. An amount in another currency is converted at the bid of " +
+    "what is sold and the ask of what is bought, by the lesser rate of the pair of both currencies and of the way over " +
+    "USD, less the mark-up of the brokerage, and rounded toward zero.\n\n" +
     "Between two accounts of a client without a `source_id` it is completed at once. If a trading platform keeps one " +
     "of them, the amount is held and `transfer.status` shows how far it is: the platform debits its account first " +
     "(`debiting`), and the credit is made once that is done (`crediting`). A debit whose credit fails is given back. " +

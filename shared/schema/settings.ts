@@ -31,7 +31,8 @@ const policies = {
     z
       .string()
       .check(z.regex(/^(?:\d(?:\.\d{1,2})?|10(?:\.0{1,2})?)$/, "must be a percentage from 0 to 10 such as 0.50")),
-    "Part of the converted amount that the brokerage keeps of a transfer between currencies, in percent.",
+    "Part of the converted amount that the brokerage keeps of a transfer between currencies, in percent. A new " +
+      "brokerage keeps 0.50.",
   ),
   credit_on_withdrawal: described(
     z.enum(["keep", "remove", "prorate"]),

@@ -39,6 +39,10 @@ export const Conversion = z.object({
         symbol: described(SymbolName, "Symbol name; for a fixed ratio, the code of the cent currency."),
         op: described(z.enum(["multiply", "divide"]), "Whether an amount is multiplied or divided by the price."),
         price: described(Decimal, "Price."),
+        mid: described(
+          z.optional(Decimal),
+          "Mid of the quote, only where `price` is its bid or its ask: in the conversion of a transfer.",
+        ),
       }),
     ),
     "Quotes on the conversion path, in order.",

@@ -1,5 +1,6 @@
 import { wholeOf } from "../currencies.ts";
-import { type Pair, pairsBetween, symbolsNeeded } from "../domain/trading/pricing/needs.ts";
+import { clientPairs } from "../domain/trading/pricing/client-rate.ts";
+import { type Pair, symbolsNeeded } from "../domain/trading/pricing/needs.ts";
 import type { Market, Quote } from "../domain/trading/pricing/quote.ts";
 import { internalSource, type SourcePulse } from "../domain/trading/pricing/source.ts";
 import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
@@ -140,12 +141,17 @@ export async function readMarketOf(
 
 const noMarket: Market = { symbols: new Map(), quotes: new Map() };
 
-/** The pairs that lead from one currency to another, and from both to USD, with their newest quotes. */
+/** The pairs that may make the rate of a transfer, and those that lead from each currency to USD, with their quotes. */
 export async function readConversion(tenant: string, from: string, to: string): Promise<Market> {
   if (wholeOf(from) === wholeOf(to)) return noMarket;
-  const known = pairsBetween(await pairsOf(tenant, new Set()), from, to);
-  const names = known.length > 0 ? known : pairsBetween(await readPairsOf(tenant), from, to);
-  return names.length === 0 ? noMarket : readQuoted(tenant, names);
+  const known = clientPairs(await pairsOf(tenant, new Set()), from, to);
+  const pairs = known ?? clientPairs(await readPairsOf(tenant), from, to);
+  if (pairs === undefined) return noMarket;
+  const { up, down, direct } = pairs;
+  return readQuoted(
+    tenant,
+    [...up, ...down, ...direct].map(({ symbol }) => symbol),
+  );
 }
 
 /** These symbols with their newest quotes: one read for each hundred items. */

@@ -44,9 +44,9 @@ export async function decideTransfer(
       ? await rateNow(sides.result, amount.result, context)
       : useQuote(quote, request, amount.result, context);
   if (!rate.ok) return rate;
-  const { credit_minor, rounding_minor, income_minor, conversion, mark_up_percent } = rate.result;
+  const { credit_minor, income_minor, conversion, mark_up_percent } = rate.result;
   const transfer: Transfer = {
-    ...{ credit_minor, rounding_minor, income_minor, conversion, mark_up_percent },
+    ...{ credit_minor, income_minor, conversion, mark_up_percent },
     id: context.newId("trf"),
     amount_minor: amount.result,
     quote_id: request.quote_id ?? null,

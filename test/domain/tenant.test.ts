@@ -17,7 +17,7 @@ describe("the policies of a new tenant", () => {
       created_at: decisionTime,
       updated_at: decisionTime,
       version: 1,
-      transfer_mark_up_percent: "0.00",
+      transfer_mark_up_percent: "0.50",
       credit_on_withdrawal: "keep",
       approval_rules: [],
       proposed_approval_rules: null,
@@ -31,7 +31,7 @@ describe("a patch of the policies", () => {
   it.each([
     {},
     { four_eyes: false },
-    { transfer_mark_up_percent: "0" },
+    { transfer_mark_up_percent: "0.5" },
     { currencies: [...tenant.currencies, "USD" as const] },
   ])("that says what is so, %o, changes nothing", (patch) => {
     const decision = accepted(amendSettings(tenant, patch, decisionContext()));

@@ -5,11 +5,12 @@ import { isCommanded } from "../command/money.ts";
 import { type Context, type Decision, refuse, refuseField } from "../decision.ts";
 import { formatAmount } from "../money.ts";
 import { markUpOf } from "../tenant.ts";
+import { clientConversion } from "../trading/pricing/client-rate.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import { rational } from "../trading/pricing/rational.ts";
 import { refusePlatformAccount } from "./adjustment.ts";
 import { type TransferSides, transferAmount } from "./transfer.ts";
-import { freshPath, type TransferRate, transferRate } from "./transfer-rate.ts";
+import { type TransferRate, transferRate } from "./transfer-rate.ts";
 
 /** The firm quote of a client as it is stored: one item for each client, so that one quote is open at a time. */
 export interface TransferQuote extends TransferRate, Omit<CreateTransferQuote, "amount"> {
@@ -50,7 +51,7 @@ export function quoteTransfer(
   const asked = { from, to, amount_minor: amount.result };
   const rate = transferRate(market, asked, leastMarkUp(markUpOf(sides.tenant)), context.now);
   if (!rate.ok) return rate;
-  const dollars = freshPath(market, from.currency, "USD", context.now);
+  const dollars = clientConversion(market, from.currency, "USD", context.now);
   if (!dollars.ok) return dollars;
   const { max_quote_usd: cap, quote_seconds } = limits.transfers;
   const most = rational(cap).mul(10n ** BigInt(minorDigits[from.currency]));

@@ -82,10 +82,9 @@ export function holdTransfer(
   };
 }
 
-function termsOf(rate: Pick<TransferRate, "credit_minor" | "rounding_minor" | "income_minor">) {
+function termsOf(rate: Pick<TransferRate, "credit_minor" | "income_minor">) {
   return {
     transfer_credit_minor: rate.credit_minor,
-    transfer_rounding_minor: rate.rounding_minor,
     transfer_income_minor: rate.income_minor,
   };
 }
@@ -183,7 +182,7 @@ export function creditTransfer(
   if (isMovedByHand(account)) return refusePlatformAccount("to_account_id");
   const refusal = isCommanded(account) ? refuseSource(accountContext) : undefined;
   if (refusal !== undefined) return refusal;
-  const { transfer, transfer_credit_minor: credit_minor = 0n, transfer_rounding_minor, transfer_income_minor } = out;
+  const { transfer, transfer_credit_minor: credit_minor = 0n, transfer_income_minor } = out;
   if (transfer === undefined) throw new Error(`${out.id} is no leg of a transfer.`);
   const { transfer_id: id, conversion, mark_up_percent, quote_id } = transfer;
   const terms = { id, amount_minor: out.amount_minor, credit_minor, conversion, mark_up_percent, quote_id };
@@ -194,7 +193,6 @@ export function creditTransfer(
   if (!draft.ok) return draft;
   const pending: Transaction = {
     ...draft.result,
-    ...(transfer_rounding_minor === undefined ? {} : { transfer_rounding_minor }),
     ...(transfer_income_minor === undefined ? {} : { transfer_income_minor }),
   };
   if (isCommanded(account)) return askForCredit(pending, accountContext, context);

@@ -121,22 +121,18 @@ export function transferIn(
   request: CreateTransfer,
   context: Context,
 ): Decision<Transaction> {
-  const { credit_minor, rounding_minor, income_minor } = transfer;
+  const { credit_minor, income_minor } = transfer;
   const { external_id: _unique, ...shared } = request;
   const details = { account_id: other.id, transaction_id: ids[0], minor: transfer.amount_minor, other };
   const pending = draftLeg("transfer_in", accountContext, { transfer, id: ids[1], details }, shared, context);
   if (!pending.ok) return pending;
-  const booking = transferCredit({
-    amount_minor: credit_minor,
-    transfer_rounding_minor: rounding_minor,
-    transfer_income_minor: income_minor,
-  });
+  const booking = transferCredit({ amount_minor: credit_minor, transfer_income_minor: income_minor });
   return bookLeg(pending.result, accountContext, { ...booking, final: false }, context, [notClosed]);
 }
 
 /** A leg, and its opposite. */
 interface LegTerms {
-  readonly transfer: Omit<Transfer, "rounding_minor" | "income_minor">;
+  readonly transfer: Omit<Transfer, "income_minor">;
   readonly id: string;
   readonly details: {
     readonly account_id: string;

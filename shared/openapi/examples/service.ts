@@ -62,7 +62,7 @@ export const serviceReplies: Readonly<Record<string, unknown>> = {
     tenant_id: tenantId,
     require_verified_client: "none",
     four_eyes: true,
-    transfer_mark_up_percent: "0.00",
+    transfer_mark_up_percent: "0.50",
     credit_on_withdrawal: "keep",
     approval_rules: [{ kind: "withdrawal", over: { USD: "5000.00" }, approvers: 2, roles: ["finance", "owner"] }],
     proposed_approval_rules: null,

@@ -6,7 +6,8 @@ import { Conversion } from "../trade.ts";
 const rate = {
   conversion: described(
     z.nullable(Conversion),
-    "Conversion path before the mark-up; null if both accounts have the same currency.",
+    "Conversion path before the mark-up, at the bid of what is sold and the ask of what is bought; null if both " +
+      "accounts have the same currency.",
   ),
   mark_up_percent: described(z.string(), "Part of the converted amount that the brokerage keeps, in percent."),
 };

@@ -214,21 +214,21 @@ describe("a transfer", () => {
     const { status, body } = await quote(dollars, yen, "100.00");
     expect([status, body.credited_amount, body.credited_currency, body.mark_up_percent]).toEqual([
       200,
-      "14985",
+      "14924",
       "JPY",
-      "0.10",
+      "0.50",
     ]);
-    expect(body.conversion.via).toEqual([{ symbol: "USDJPY", op: "multiply", price: "150.000" }]);
+    expect(body.conversion.via).toEqual([{ symbol: "USDJPY", op: "multiply", price: "149.990", mid: "150.000" }]);
     await putQuote(api, tenant, "USDJPY", ["100.000", "100.020"]);
     expect((await transfer(dollars, yen, "100.01", { quote_id: body.id })).body.code).toBe("transfer_quote_invalid");
     const answers = await Promise.all([1, 2].map(() => transfer(dollars, yen, "100.00", { quote_id: body.id })));
     expect(answers.map((each) => each.status).toSorted()).toEqual([201, 409]);
     await putQuote(api, tenant, "USDJPY", ["149.990", "150.010"]);
-    expect([await balanceOf(dollars), await balanceOf(yen)]).toEqual(["900.00", "14985"]);
-    const back = (await quote(yen, dollars, "14985")).body;
-    expect(back.credited_amount).toBe("99.80");
+    expect([await balanceOf(dollars), await balanceOf(yen)]).toEqual(["900.00", "14924"]);
+    const back = (await quote(yen, dollars, "14924")).body;
+    expect(back.credited_amount).toBe("98.98");
     await quote(yen, dollars, "15");
-    expect((await transfer(yen, dollars, "14985", { quote_id: back.id })).body.code).toBe("transfer_quote_invalid");
+    expect((await transfer(yen, dollars, "14924", { quote_id: back.id })).body.code).toBe("transfer_quote_invalid");
   });
 
   it("there and back again any number of times makes no money", async () => {
@@ -245,19 +245,20 @@ describe("a transfer", () => {
     expect([await balanceOf(dollars), await balanceOf(euros)]).toEqual([held, "0.00"]);
   });
 
-  it("at the prices of its commit keeps the mark-up and the rounding for the brokerage", async () => {
+  it("at the prices of its commit keeps the spread, the mark-up and the rounding for the brokerage", async () => {
     const own = newCaller();
     await putMarket(api, own.tenant_id);
     const theirs = brokerage(api, own);
     const call = (path: string, body: object) => api.call(own, "POST", path, { body });
+    await api.call(own, "PATCH", "/settings", { body: { transfer_mark_up_percent: "0" } });
+    expect((await theirs.get("/settings")).transfer_mark_up_percent).toBe("0.00");
     await api.call(own, "PATCH", "/settings", { body: { transfer_mark_up_percent: "0.5" } });
-    expect((await theirs.get("/settings")).transfer_mark_up_percent).toBe("0.50");
     const from = await theirs.account("1000.00");
     const { body: to } = await call("/accounts", { client_id: from.client_id, currency: "EUR" });
     const sides = { from_account_id: from.id, to_account_id: to.id };
     const { body } = await call("/transactions/transfer", { ...sides, amount: "100.00" });
-    // 100 / 1.10005 = 90.9049, less 0.5 % is 90.4504.
-    expect(body.transfer).toMatchObject({ amount: "90.45", mark_up_percent: "0.50" });
+    // 100 / 1.10010 = 90.9008, less 0.5 % is 90.4463.
+    expect(body.transfer).toMatchObject({ amount: "90.44", mark_up_percent: "0.50" });
     expect(await call("/transactions/transfer", { ...sides, amount: "0.01" })).toMatchObject({
       status: 422,
       body: { code: "amount_too_small" },

@@ -39,7 +39,7 @@ async function waiting() {
   };
   const { body } = await call("/transactions/transfer", { ...sides, quote_id });
   api.watched.interfere = () => undefined;
-  expect(body).toMatchObject({ status: "approved", transfer: { amount: "908.14" } });
+  expect(body).toMatchObject({ status: "approved", transfer: { amount: "904.46" } });
   return { id: body.id as string, own, commands: `${path}/commands` };
 }
 
@@ -55,10 +55,10 @@ async function sweptAt(id: string, ms: number) {
 describe("a transfer at a firm quote whose debit waits", () => {
   it("is debited at the rate of the quote within 30 seconds after it was asked for", async () => {
     const { id, own, commands } = await waiting();
-    expect(await sweptAt(id, start + 89_000)).toMatchObject({ status: "processing", transfer: { amount: "908.14" } });
+    expect(await sweptAt(id, start + 89_000)).toMatchObject({ status: "processing", transfer: { amount: "904.46" } });
     expect(await broker.get(`/accounts/${own.id}/balance`)).toMatchObject({ balance: "1000.00", held: "0.00" });
     const [credit] = (await call(`${commands}/take`, {})).body.data;
-    expect(credit.payload.amount).toBe("908.14");
+    expect(credit.payload.amount).toBe("904.46");
     const ack = { attempt: 1, status: "done", operation_id: "B-1" };
     expect((await call(`${commands}/${credit.id}/ack`, ack)).status).toBe(200);
     expect(await broker.get(`/transactions/${id}`)).toMatchObject({ status: "completed" });

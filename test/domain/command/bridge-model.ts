@@ -172,7 +172,7 @@ export class TwoBooks extends BookTable {
     const sides = { ...debited, client: someClient(), from: debited, to: credited };
     const found = transferAmount(sides, request, context);
     if (!found.ok) return undefined;
-    const none = { rounding_minor: 0n, income_minor: 0n, conversion: null, mark_up_percent: "0.00", quote_id: null };
+    const none = { income_minor: 0n, conversion: null, mark_up_percent: "0.00", quote_id: null };
     const money = { amount_minor: found.result, credit_minor: found.result };
     const transfer = { id: context.newId("trf"), ...none, ...money };
     return this.commit(holdTransfer(debited, { transfer, other: credited.account, request, approval }, context));

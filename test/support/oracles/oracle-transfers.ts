@@ -61,11 +61,10 @@ function judgeAlone(id: string, out: RawItem): string[] {
 export function transferControls(item: RawItem): readonly (readonly [name: string, minor: bigint])[] {
   const amount = whole(item, "amount_minor");
   if (text(item, "kind") === "transfer_out") return [["transfers", amount]];
-  const { credit, marked, exact } = creditedFrom(legOf(item), text(legOf(item), "amount"), digitsOf(item));
+  const { credit, mid } = creditedFrom(legOf(item), text(legOf(item), "amount"), digitsOf(item));
   return [
-    ["conversion_income", exact - marked],
-    ["fx_rounding", marked - credit],
-    ["transfers", -exact],
+    ["conversion_income", mid - credit],
+    ["transfers", -mid],
   ];
 }
 
@@ -89,19 +88,24 @@ function decimal(out: RawItem): string {
   return count === 0 ? minor : `${minor.slice(0, -count)}.${minor.slice(-count)}`;
 }
 
-/** By the prices of the path: rounded down, to the nearest, and to the nearest before the mark-up. */
+/** By the path: at its prices less the mark-up, rounded down, and at the mid of the same quotes, to the nearest. */
 function creditedFrom(leg: RawItem, debit: string, places: number) {
   const via = (memberOf(leg, "conversion")["via"] ?? []) as readonly { readonly map: RawItem }[];
-  let [n, d] = ratio(debit);
-  for (const { map } of via) {
-    const [pn, pd] = ratio(text(map, "price"));
-    [n, d] = text(map, "op") === "multiply" ? [n * pn, d * pd] : [n * pd, d * pn];
-  }
-  n *= 10n ** BigInt(places);
+  const convertedAt = (priceOf: (step: RawItem) => string): Ratio => {
+    let [n, d] = ratio(debit);
+    for (const { map } of via) {
+      const [pn, pd] = ratio(priceOf(map));
+      [n, d] = text(map, "op") === "multiply" ? [n * pn, d * pd] : [n * pd, d * pn];
+    }
+    return [n * 10n ** BigInt(places), d];
+  };
+  const [n, d] = convertedAt((step) => text(step, "price"));
+  const [middle, unit] = convertedAt((step) => text(step, step["mid"] === undefined ? "price" : "mid"));
   const [mn, md] = ratio(text(leg, "mark_up_percent"));
-  const [kn, kd] = [n * (100n * md - mn), d * 100n * md];
-  const nearest = (a: bigint, b: bigint) => (2n * a + b) / (2n * b);
-  return { credit: kn / kd, marked: nearest(kn, kd), exact: nearest(n, d) };
+  return {
+    credit: (n * (100n * md - mn)) / (d * 100n * md),
+    mid: (2n * middle + unit) / (2n * unit),
+  };
 }
 
 function ratio(value: string): Ratio {

@@ -225,13 +225,22 @@ export const mutations: readonly Mutation[] = [
     file: "shared/domain/internal-money/transfer-rate.ts",
     edits: [
       [
-        'const credit_minor = roundToward(marked, digits, "down");',
-        "const credit_minor = roundHalfAway(marked, digits);",
+        'const credit_minor = roundToward(marked, minorDigits[to.currency], "down");',
+        "const credit_minor = roundHalfAway(marked, minorDigits[to.currency]);",
       ],
     ],
     test: {
       file: "test/domain/internal-money/transfer.test.ts",
       name: "makes of 1.99 USC in USD, rounded toward zero",
+    },
+  },
+  {
+    name: "a transfer at a direct pair that is better than the way over USD",
+    file: "shared/domain/trading/pricing/client-rate.ts",
+    edits: [["(other.rate.lt(least.rate) ? other : least)", "(other.rate.equals(least.rate) ? least : other)"]],
+    test: {
+      file: "test/domain/internal-money/transfer-cycles.test.ts",
+      name: "make nothing of 100,000.00 EUR that go over USD and GBP ten times, and did at the mid",
     },
   },
   {

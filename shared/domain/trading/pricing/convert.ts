@@ -1,17 +1,20 @@
 import { type CurrencyCode, wholeOf } from "../../../currencies.ts";
 import type { ConversionBody } from "../../../schema/trade.ts";
 import { refuse, refuseField } from "../../decision.ts";
+import { bridge, type Pair } from "./needs.ts";
 import { type Market, midOf } from "./quote.ts";
 import { decimalText, type Rational, rational, shortDecimalText } from "./rational.ts";
 import type { TradingSymbol } from "./symbol.ts";
 
 /** One step of a conversion, exact. */
-interface Step {
+export interface Step {
   /** A pair, or the cent currency of a fixed step. */
   readonly symbol: string;
   readonly op: "multiply" | "divide";
   readonly price: Rational;
   readonly digits: number;
+  /** The mid of the quote, where the price is its bid or its ask. */
+  readonly mid?: Rational;
   /** It leads between a cent currency and its parent, which no quote does. */
   readonly fixed?: true;
 }
@@ -30,9 +33,6 @@ export interface OwnPrice {
   readonly price: string;
 }
 
-/** A currency that a two-step conversion goes over. */
-const bridge = "USD";
-
 /**
  * How an amount is converted, or undefined when there is no way: nothing to do; the traded symbol's own price where it
  * is the pair; the pair `from/to` or `to/from` at mid; else two such steps over USD. A cent currency is converted as
@@ -42,7 +42,11 @@ export function conversion(market: Market, from: string, to: string, own?: OwnPr
   if (from === to) return pathOf(from, to, []);
   const [whole, target] = [wholeOf(from), wholeOf(to)];
   const steps = whole === target ? [] : quotedSteps(market, whole, target, own);
-  if (steps === undefined) return undefined;
+  return steps === undefined ? undefined : conversionBy(from, to, steps);
+}
+
+/** A conversion by steps that lead between the parents of its currencies. */
+export function conversionBy(from: string, to: string, steps: readonly Step[]): Conversion {
   return pathOf(from, to, [...centSteps(from, "divide"), ...steps, ...centSteps(to, "multiply")]);
 }
 
@@ -91,14 +95,23 @@ export function refuseUnconverted(market: Market, symbol: TradingSymbol, currenc
 }
 
 function pathOf(from: string, to: string, steps: readonly Step[]): Conversion {
-  const rate = steps.reduce(
+  return { from, to, steps, rate: rateBy(steps) };
+}
+
+/** The rate of a conversion at the mid of the quotes whose bid or ask it uses. */
+export function midRate({ steps }: Conversion): Rational {
+  return rateBy(steps.map(({ mid, ...step }) => (mid === undefined ? step : { ...step, price: mid })));
+}
+
+function rateBy(steps: readonly Step[]): Rational {
+  return steps.reduce(
     (product, { op, price }) => (op === "multiply" ? product.mul(price) : product.div(price)),
     rational(1n),
   );
-  return { from, to, steps, rate };
 }
 
-function directionOf(symbol: TradingSymbol, from: string, to: string): Step["op"] | undefined {
+/** How a symbol converts between two currencies; undefined where it does not. */
+export function directionOf(symbol: Omit<Pair, "commission">, from: string, to: string): Step["op"] | undefined {
   if (symbol.calc_mode !== "forex") return undefined;
   if (symbol.base_currency === from && symbol.quote_currency === to) return "multiply";
   return symbol.base_currency === to && symbol.quote_currency === from ? "divide" : undefined;
@@ -137,10 +150,11 @@ export function conversionBody(path: Conversion): ConversionBody {
   return {
     from: path.from,
     to: path.to as CurrencyCode,
-    via: path.steps.map(({ symbol, op, price, digits }) => ({
+    via: path.steps.map(({ symbol, op, price, digits, mid }) => ({
       symbol,
       op,
       price: shortDecimalText(price, digits, digits + 1),
+      ...(mid === undefined ? {} : { mid: shortDecimalText(mid, digits, digits + 1) }),
     })),
     rate: decimalText(path.rate, 12),
   };

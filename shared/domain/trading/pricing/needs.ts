@@ -5,7 +5,7 @@ import type { TradingSymbol } from "./symbol.ts";
 export type Pair = Pick<TradingSymbol, "symbol" | "calc_mode" | "base_currency" | "quote_currency" | "commission">;
 
 /** The currency that a conversion in two steps goes over. */
-const bridge = "USD";
+export const bridge = "USD";
 
 /**
  * The names of the symbols whose prices a deal in one of these symbols depends on, on an account of this currency: the
@@ -32,15 +32,6 @@ export function symbolsNeeded(
     if (calc_mode === "forex" && ways.has(wayOf(base_currency, quote_currency))) needed.add(symbol);
   }
   return needed;
-}
-
-/** The names of the pairs that a conversion from one currency to another may go over, and those of both to USD. */
-export function pairsBetween(known: Iterable<Pair>, from: string, to: string): string[] {
-  const [whole, target] = [wholeOf(from), wholeOf(to)];
-  const ways = new Set([wayOf(whole, target), wayOf(whole, bridge), wayOf(bridge, target)]);
-  return [...known].flatMap(({ symbol, calc_mode, base_currency, quote_currency }) =>
-    calc_mode === "forex" && ways.has(wayOf(base_currency, quote_currency)) ? [symbol] : [],
-  );
 }
 
 /** A way between two currencies, whichever comes first. */
