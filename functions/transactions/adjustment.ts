@@ -4,7 +4,7 @@ import { isComplete, transactionBody } from "../../shared/domain/transaction.ts"
 import { command } from "../../shared/http/operations.ts";
 import { createAdjustment } from "../../shared/routes/transactions.ts";
 import { ref } from "../../shared/table/store.ts";
-import { tradingRef } from "../../shared/trading/items.ts";
+import { linkOf } from "../../shared/trading/items.ts";
 
 /** `POST /transactions/adjustment` */
 export const handler = await command(
@@ -14,9 +14,7 @@ export const handler = await command(
     const accountContext = await load({ tenant: ref.tenant(), account: ref.account(id), balance: ref.balance(id) });
     if (!isComplete(accountContext))
       return refuseField("account_not_found", "account_id", "The account does not exist.");
-    const { source_id } = accountContext.account;
-    const link = typeof source_id === "string" ? await load({ source: tradingRef.feedSource(source_id) }) : {};
-    return requestAdjustment({ ...accountContext, ...link }, body, context);
+    return requestAdjustment({ ...accountContext, ...(await linkOf(load, accountContext)) }, body, context);
   },
   transactionBody,
 );

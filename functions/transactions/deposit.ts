@@ -3,8 +3,8 @@ import { requestDeposit } from "../../shared/domain/request-transaction.ts";
 import { isComplete, transactionBody } from "../../shared/domain/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createDeposit } from "../../shared/routes/transactions.ts";
-import { ref } from "../../shared/table/store.ts";
-import { decideMoney, linkOf, moneyRefs, readHeld } from "../../shared/trading/margin.ts";
+import { linkOf } from "../../shared/trading/items.ts";
+import { decideMoney, moneyRefs, readHeld } from "../../shared/trading/margin.ts";
 
 /** `POST /transactions/deposit` */
 export const handler = await command(
@@ -14,15 +14,11 @@ export const handler = await command(
     const { risk, ...accountContext } = await load(moneyRefs(id));
     if (!isComplete(accountContext))
       return refuseField("account_not_found", "account_id", "The account does not exist.");
-    const { account } = accountContext;
-    const { client } = account.reopened ? await load({ client: ref.client(account.client_id) }) : {};
     const [held, link] = await Promise.all([
       readHeld(load, context, { ...accountContext, risk }),
       linkOf(load, accountContext),
     ]);
-    return decideMoney(held, context, { ...accountContext, ...link }, (now) =>
-      requestDeposit(now, body, context, client),
-    );
+    return decideMoney(held, context, { ...accountContext, ...link }, (now) => requestDeposit(now, body, context));
   },
   transactionBody,
 );

@@ -4,7 +4,8 @@ import { isComplete, transactionBody } from "../../shared/domain/transaction.ts"
 import { command } from "../../shared/http/operations.ts";
 import { createWithdrawal } from "../../shared/routes/transactions.ts";
 import { ref } from "../../shared/table/store.ts";
-import { decideMoney, linkOf, moneyRefs, readHeld } from "../../shared/trading/margin.ts";
+import { linkOf } from "../../shared/trading/items.ts";
+import { decideMoney, moneyRefs, readHeld } from "../../shared/trading/margin.ts";
 
 /** `POST /transactions/withdrawal` */
 export const handler = await command(

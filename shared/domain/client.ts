@@ -59,7 +59,7 @@ export function isVerified(
 
 /** Refuses money for an account of a closed client, whose own money came back to it and can be paid out alone. */
 export const refuseClosedClient = () =>
-  refuse("client_closed", "The client is closed: what the account has can only be withdrawn.");
+  refuse("client_closed", "The client of the account is closed: what the account has can only be withdrawn.");
 
 /** The client as GET shows it. */
 export function clientBody(client: Client): ClientBody {

@@ -10,7 +10,7 @@ import { completeCredit, creditMoves, expireCredit } from "./internal-money/cred
 import { isCredit } from "./internal-money/credit-booking.ts";
 import { isTransfer } from "./internal-money/transfer-state.ts";
 import { isMaker, needsAnother, underRules } from "./people/approval.ts";
-import { type AccountContext, moved, type Transaction } from "./transaction.ts";
+import { type AccountContext, moved, refuseReceipt, type Transaction } from "./transaction.ts";
 import { book, complete, end, intoTransit, reverseTransaction, settled } from "./transaction-booking.ts";
 import { legChanges } from "./transaction-legs.ts";
 
@@ -111,9 +111,10 @@ function decideMove(
   const scope = allowed[to];
   if (scope === undefined) return refuseMove(from, to, allowed);
   if (!context.scopes.includes(scope)) return refuseScope(scope);
-  if (isOver(transaction, context) && goesOn(to) && request.operation_id === undefined) {
-    return refuseOver(transaction, to, allowed);
-  }
+  const asks = goesOn(to) && request.operation_id === undefined;
+  if (isOver(transaction, context) && asks) return refuseOver(transaction, to, allowed);
+  const received = asks ? refuseReceipt(transaction, accountContext) : undefined;
+  if (received !== undefined) return received;
   const reason = request.reason ? { code: request.reason.code, message: request.reason.message ?? null } : null;
   if (needsReason.has(to) && reason === null) {
     return refuseField("validation_failed", "reason", `is required for the status ${to}`, "required");

@@ -1,5 +1,5 @@
 import type { CreateDeposit, CreateWithdrawal } from "../schema/transaction.ts";
-import { type Client, isVerified, refuseClosedClient } from "./client.ts";
+import { type Client, isVerified } from "./client.ts";
 import { announcing } from "./command/announce.ts";
 import { forwardMinor, isCommanded, issued, refuseSource } from "./command/money.ts";
 import { type Context, type Decision, type Requirement, refuse, refuseScope } from "./decision.ts";
@@ -11,6 +11,7 @@ import {
   draftTransaction,
   moved,
   refuseGate,
+  refuseReceipt,
   type Transaction,
   transactionEvent,
   transactionMarkers,
@@ -18,24 +19,21 @@ import {
 import { holdAmount, refuseTaking } from "./transaction-booking.ts";
 import { legChanges } from "./transaction-legs.ts";
 
-/**
- * Decides `POST /transactions/deposit`. Nothing is credited before the deposit is completed.
- * @param client the client of the account, which may be closed only where the account was reopened
- */
+/** Decides `POST /transactions/deposit`. Nothing is credited before the deposit is completed. */
 export function requestDeposit(
   accountContext: AccountContext,
   request: CreateDeposit,
   context: Context,
-  client?: Pick<Client, "status">,
 ): Decision<Transaction> {
   const { balance, account } = accountContext;
   if (balance.accepts === "none") return refuseGate(account);
-  if (client?.status === "closed") return refuseClosedClient();
   const ended = isCommanded(account) ? refuseSource(accountContext) : undefined;
   if (ended !== undefined) return ended;
   const draft = draftTransaction("deposit", accountContext, request, context);
   if (!draft.ok) return draft;
   const pending = draft.result;
+  const refusal = refuseReceipt(pending, accountContext);
+  if (refusal !== undefined) return refusal;
   if (request.status === "completed") return createCompleted(pending, accountContext, context);
   return {
     ok: true,

@@ -6,6 +6,7 @@ import type {
   TransactionState,
 } from "../schema/transaction.ts";
 import type { Account, Balance, Ledger } from "./account.ts";
+import { type Client, refuseClosedClient } from "./client.ts";
 import type { Command } from "./command/command.ts";
 import { standingOf } from "./debt.ts";
 import {
@@ -159,6 +160,8 @@ export interface AccountContext {
   readonly balance: Balance;
   /** What its open positions allow; absent where it has none. */
   readonly margin?: MarginView;
+  /** The client of an account that was reopened, which may be closed; absent of every other account. */
+  readonly client?: Pick<Client, "status"> | undefined;
   /** The source that the account is linked to; absent where it is linked to none. */
   readonly source?: FeedSource | undefined;
   /** The newest command about the transaction; absent where there is none. */
@@ -183,6 +186,21 @@ export function isComplete(
   found: { readonly [K in "tenant" | "account" | "balance"]: AccountContext[K] | undefined },
 ): found is AccountContext {
   return found.tenant !== undefined && found.account !== undefined && found.balance !== undefined;
+}
+
+/** Kinds that add to the money or the credit of an account, on request. */
+const receipts: ReadonlySet<Transaction["kind"]> = new Set(["deposit", "credit_in", "transfer_in"]);
+
+/**
+ * Why an account must not get what a transaction adds to it: its client is closed. An adjustment may write off what a
+ * closed client owes, and no more. What a platform reports has happened, and is not asked.
+ */
+export function refuseReceipt(
+  { kind, amount_minor: minor }: Pick<Transaction, "kind" | "amount_minor">,
+  { client, balance }: Pick<AccountContext, "client" | "balance">,
+) {
+  const corrects = kind === "adjustment" && minor > 0n && balance.balance_minor + minor > 0n;
+  return client?.status === "closed" && (corrects || receipts.has(kind)) ? refuseClosedClient() : undefined;
 }
 
 /** 422 for a request that asks for too much, 409 for a move that the account's state does not allow now. */

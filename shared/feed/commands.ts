@@ -16,8 +16,8 @@ import { isComplete, type Transaction } from "../domain/transaction.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { type AccountState, decideTrading, prepared } from "../trading/commit.ts";
-import { tradingRef } from "../trading/items.ts";
-import { countAttention, decideMoney, linkOf, moneyRefs, readHeld } from "../trading/margin.ts";
+import { linkOf, tradingRef } from "../trading/items.ts";
+import { countAttention, decideMoney, moneyRefs, readHeld } from "../trading/margin.ts";
 import { driftRef } from "./drift-refs.ts";
 
 /**

@@ -16,7 +16,7 @@ export const approveTransaction = route({
   scope: "transactions:approve",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
   reply: Transaction,
-  refusals: ["illegal_transition", "four_eyes_required", "approval_required"],
+  refusals: ["illegal_transition", "four_eyes_required", "approval_required", "client_closed"],
   emits: ["transaction.updated", "transaction.completed", "command.issued", "margin.call", "margin.recovered"],
 });
 

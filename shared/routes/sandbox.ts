@@ -60,6 +60,7 @@ export const settleTransaction = route({
     "metrics_stale",
     "no_conversion_path",
     "amount_too_large",
+    "client_closed",
   ],
   emits: ["transaction.completed", "transaction.updated", "command.issued", "margin.call", "margin.recovered"],
   stages: ["sandbox"],

@@ -133,6 +133,7 @@ export const createAdjustment = route({
     "account_not_found",
     "account_disabled",
     "account_closed",
+    "client_closed",
     "platform_account",
     "source_ended",
     "currency_mismatch",
@@ -172,6 +173,7 @@ export const createCredit = route({
     "account_not_found",
     "account_disabled",
     "account_closed",
+    "client_closed",
     "platform_account",
     "source_ended",
     "currency_mismatch",
@@ -217,7 +219,7 @@ export const createTransfer = route({
   description:
     "Moves money between two accounts, which are both live or both demo. Returns the debit, which must be covered " +
     "like a withdrawal; its `transfer` names the credit. An amount in another currency is converted at the bid of " +
-    "what is sold and the ask of what is bought, by the lesser rate of the pair of both currencies and of the way over " +
+    "what is sold and the ask of what is bought, by the lesser rate of the pair of both currencies and the way over " +
     "USD, less the mark-up of the brokerage, and rounded toward zero.\n\n" +
     "Between two accounts of a client without a `source_id` it is completed at once. If a trading platform keeps one " +
     "of them, the amount is held and `transfer.status` shows how far it is: the platform debits its account first " +
@@ -352,6 +354,7 @@ export const updateTransaction = route({
     "metrics_stale",
     "no_conversion_path",
     "account_closed",
+    "client_closed",
     "amount_too_large",
     "command_outstanding",
     "operation_known",

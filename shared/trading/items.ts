@@ -10,6 +10,7 @@ import type { SourcePulse } from "../domain/trading/pricing/source.ts";
 import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import type { Exposure, StoredRisk } from "../domain/trading/stored-risk.ts";
 import type { Trade } from "../domain/trading/trade.ts";
+import type { AccountContext, Transaction } from "../domain/transaction.ts";
 import {
   commands,
   dedups,
@@ -27,7 +28,7 @@ import {
   uniques,
 } from "../table/entities.ts";
 import { isNew, isStill } from "../table/expression.ts";
-import { identityOf, type Load, type Ref } from "../table/store.ts";
+import { identityOf, type Load, type Ref, ref } from "../table/store.ts";
 import { deleteMember, putMember, putNew, type TransactItem, updateItem, writeOf } from "../table/write.ts";
 
 /** References to what trading stores; apart from the others, because most functions never ask for it. */
@@ -118,4 +119,24 @@ function isTrading<C extends { readonly entity: string }>(change: C): change is 
 
 function entityOf<T extends object = object>({ entity }: { readonly entity: TradingEntity }): Entity<T> {
   return entities[entity] as Entity<T>;
+}
+
+/**
+ * What a decision about the money of an account may need in addition: the source that it is linked to, with the newest
+ * command about a transaction, and the client of an account that was reopened. Nothing of most accounts.
+ */
+export async function linkOf(
+  load: Load,
+  { account }: AccountContext,
+  transaction?: Transaction,
+): Promise<Pick<AccountContext, "source" | "command" | "client">> {
+  const { source_id, client_id, reopened } = account;
+  const source = source_id ?? undefined;
+  const command = source === undefined ? undefined : transaction?.command_id;
+  if (source === undefined && reopened === undefined) return {};
+  return load({
+    ...(source === undefined ? {} : { source: tradingRef.feedSource(source) }),
+    ...(command === undefined ? {} : { command: tradingRef.command(command) }),
+    ...(reopened === undefined ? {} : { client: ref.client(client_id) }),
+  });
 }

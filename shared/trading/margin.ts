@@ -21,7 +21,7 @@ import type { UpdateAccount } from "../schema/account.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { prepared, readHolder, readsOf, untilOpened } from "./commit.ts";
 import { positionsOf } from "./holdings.ts";
-import { tradingRef } from "./items.ts";
+import { linkOf, tradingRef } from "./items.ts";
 import { readMarket, readMarketOf } from "./market.ts";
 import { readRollovers } from "./nights/rollovers.ts";
 import { sinceDebit } from "./since-debit.ts";
@@ -67,21 +67,6 @@ export async function decideMoney<R>(
   const since = await sinceDebit(transaction, balance);
   const decision = await countAttention(decide({ ...accountContext, account, balance, margin, ...since }));
   return prepared(withMarginUpdate(state, decision, market, context, most), context);
-}
-
-/** The source that an account is linked to, with the newest command about a transaction; nothing on other accounts. */
-export async function linkOf(
-  load: Load,
-  { account }: AccountContext,
-  transaction?: Transaction,
-): Promise<Pick<AccountContext, "source" | "command">> {
-  const { source_id: source } = account;
-  const command = transaction?.command_id;
-  if (source === undefined || source === null) return {};
-  return load({
-    source: tradingRef.feedSource(source),
-    ...(command === undefined ? {} : { command: tradingRef.command(command) }),
-  });
 }
 
 /**

@@ -9,7 +9,8 @@ import { type SweepResult, sweepItems } from "../table/due.ts";
 import { transactions } from "../table/entities.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { commitDecision } from "./commit.ts";
-import { decideMoney, linkOf, moneyRefs, readHeld } from "./margin.ts";
+import { linkOf } from "./items.ts";
+import { decideMoney, moneyRefs, readHeld } from "./margin.ts";
 import { changesOfSide, rateNow } from "./transfers.ts";
 
 type Step = Committable<Transaction | undefined>;

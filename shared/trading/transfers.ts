@@ -17,8 +17,8 @@ import type { Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import type { CreateTransfer, CreateTransferQuote } from "../schema/transaction.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
-import { tradingRef } from "./items.ts";
-import { decideMoney, linkOf, readHeld } from "./margin.ts";
+import { linkOf, tradingRef } from "./items.ts";
+import { decideMoney, readHeld } from "./margin.ts";
 import { readConversion } from "./market.ts";
 
 /** Changes that one side of a transfer may have: both, the outbox and the stored answer are one transaction. */
@@ -142,13 +142,16 @@ async function readSides(
   const missing = (field: string) => refuseField("account_not_found", field, "The account does not exist.");
   if (tenant === undefined || from === undefined || from_balance === undefined) return missing("from_account_id");
   if (to === undefined || to_balance === undefined) return missing("to_account_id");
-  const { client } = await load({ client: ref.client(from.client_id) });
+  const { client, receiver } = await load({
+    client: ref.client(from.client_id),
+    ...(to.reopened === true ? { receiver: ref.client(to.client_id) } : {}),
+  });
   if (client === undefined) return missing("from_account_id");
   const sides = {
     from: { account: from, balance: from_balance, risk: from_risk },
     to: { account: to, balance: to_balance, risk: to_risk },
   };
-  return { ok: true, result: { tenant, client, ...sides }, changes: [], events: [] };
+  return { ok: true, result: { tenant, client, receiver, ...sides }, changes: [], events: [] };
 }
 
 /** The rate of a transfer at the prices of now. */

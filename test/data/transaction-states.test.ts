@@ -189,8 +189,40 @@ describe("the settings of a brokerage", () => {
     const transfer = { from_account_id: account.id, to_account_id: other.id, amount: "1.00" };
     expect(await api.call(caller, "POST", "/transactions/transfer", { body: transfer })).toMatchObject(refused);
     expect(await api.call(caller, "POST", "/transfer_quotes", { body: transfer })).toMatchObject(refused);
+    const reason = { code: "goodwill" };
+    const own = { account_id: account.id, amount: "1.00", reason };
+    for (const [kind, more] of [
+      ["credit", { direction: "in" }],
+      ["adjustment", {}],
+    ] as const) {
+      const answer = await api.call(caller, "POST", `/transactions/${kind}`, { body: { ...own, ...more } });
+      expect(answer).toMatchObject(refused);
+    }
+    const received = { from_account_id: other.id, to_account_id: account.id, amount: "1.00" };
+    expect(await api.call(caller, "POST", "/transactions/transfer", { body: received })).toMatchObject(refused);
     expect((await post("withdrawal", account, "10.00", { status: "completed" })).status).toBe(201);
     expect(await close()).toMatchObject({ status: 200, body: { status: "closed", balance: "0.00" } });
+  });
+
+  it("give a transfer back that reaches a client who was closed while it waited for its approval", async () => {
+    const [account, other] = [await broker.account("10.00"), await broker.account("5.00")];
+    const sides = { from_account_id: other.id, to_account_id: account.id, amount: "5.00" };
+    const waiting = (await api.call(caller, "POST", "/transactions/transfer", { body: sides })).body;
+    const payout = await broker.withdrawal(account, "10.00", { status: "completed" });
+    await api.call(caller, "DELETE", `/accounts/${account.id}`);
+    await patch(`/accounts/${account.id}`, { status: "closed" });
+    await patch(`/clients/${account.client_id}`, { status: "closed" });
+    await broker.move(payout, "returned");
+    await patch(`/accounts/${account.id}`, { status: "active" });
+    const checker = newCaller({ tenant_id: caller.tenant_id });
+    const approval = await api.call(checker, "PATCH", `/transactions/${waiting.id}`, { body: { status: "approved" } });
+    expect(approval.status).toBe(200);
+    expect(await broker.get(`/transactions/${waiting.id}`)).toMatchObject({
+      status: "failed",
+      status_reason: { code: "client_closed" },
+    });
+    const balances = await Promise.all([account, other].map(({ id }) => broker.get(`/accounts/${id}`)));
+    expect(balances.map(({ balance }) => balance)).toEqual(["10.00", "5.00"]);
   });
 
   it.each([

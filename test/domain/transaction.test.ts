@@ -76,7 +76,12 @@ describe("a withdrawal is refused", () => {
     expect(refused(requestWithdrawal(client, on, body, decisionContext())).code).toBe("client_suspended");
     const closed = someClient({ status: "closed" });
     expect(requestWithdrawal(closed, on, body, decisionContext()).ok).toBe(true);
-    expect(refused(requestDeposit(on, body, decisionContext(), closed)).code).toBe("client_closed");
+    expect(refused(requestDeposit({ ...on, client: closed }, body, decisionContext())).code).toBe("client_closed");
+    const deposit = accepted(requestDeposit(on, body, decisionContext())).result;
+    for (const status of ["processing", "completed"] as const) {
+      const move = moveTransaction(deposit, { ...on, client: closed }, { status }, decisionContext());
+      expect(refused(move).code).toBe("client_closed");
+    }
   });
 
   it("when the tenant wants verified clients and this one is not", () => {

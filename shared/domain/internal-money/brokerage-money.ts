@@ -1,7 +1,13 @@
 import type { CreateAdjustment } from "../../schema/internal-money/brokerage-money.ts";
 import type { Context, Decision } from "../decision.ts";
 import { adjustBalance, equal } from "../posting.ts";
-import { type AccountContext, type Transaction, transactionEvent, transactionMarkers } from "../transaction.ts";
+import {
+  type AccountContext,
+  refuseReceipt,
+  type Transaction,
+  transactionEvent,
+  transactionMarkers,
+} from "../transaction.ts";
 import { legChanges } from "../transaction-legs.ts";
 
 /**
@@ -11,9 +17,12 @@ import { legChanges } from "../transaction-legs.ts";
 export function requestBrokerageMoney(
   draft: Transaction,
   reason: CreateAdjustment["reason"],
-  { account, balance }: Pick<AccountContext, "account" | "balance">,
+  accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> {
+  const { account, balance } = accountContext;
+  const refusal = refuseReceipt(draft, accountContext);
+  if (refusal !== undefined) return refusal;
   const pending: Transaction = {
     ...draft,
     method: "internal",

@@ -11,6 +11,7 @@ import {
   changed,
   moved,
   refuseGate,
+  refuseReceipt,
   type Transaction,
   transactionEvent,
   transactionMarkers,
@@ -178,6 +179,9 @@ export function creditTransfer(
 ): Decision<Transaction> {
   const { account, balance } = accountContext;
   if (balance.accepts === "none") return refuseGate(account);
+  // Nothing was written on the account yet: its client may be closed since the transfer was asked for.
+  const closed = refuseReceipt({ kind: "transfer_in", amount_minor: 0n }, accountContext);
+  if (closed !== undefined) return closed;
   // It may have been linked to a platform since the transfer was asked for.
   if (isMovedByHand(account)) return refusePlatformAccount("to_account_id");
   const refusal = isCommanded(account) ? refuseSource(accountContext) : undefined;

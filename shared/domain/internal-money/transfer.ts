@@ -34,6 +34,8 @@ import type { TransferRate } from "./transfer-rate.ts";
 export interface TransferSides {
   readonly tenant: Tenant;
   readonly client: Client;
+  /** The client of the second account, where that was reopened. */
+  readonly receiver?: Pick<Client, "status"> | undefined;
   readonly from: { readonly account: Account; readonly balance: Balance };
   readonly to: { readonly account: Account; readonly balance: Balance };
 }
@@ -54,7 +56,7 @@ export function transferAmount(
   request: Pick<CreateTransfer, "amount">,
   { now }: Pick<Context, "now">,
 ): Decision<bigint> {
-  const { tenant, client, from, to } = sides;
+  const { tenant, client, receiver, from, to } = sides;
   const refused = (field: string, detail: string) => refuseField("transfer_not_allowed", field, detail);
   if (from.account.id === to.account.id) return refused("to_account_id", "The two accounts are one.");
   if (from.account.type !== to.account.type) {
@@ -64,7 +66,7 @@ export function transferAmount(
   if (isMovedByHand(to.account)) return refusePlatformAccount("to_account_id");
   if (from.balance.accepts !== "all") return refuseGate(from.account);
   if (to.balance.accepts === "none") return refuseGate(to.account);
-  if (client.status === "closed") return refuseClosedClient();
+  if (client.status === "closed" || receiver?.status === "closed") return refuseClosedClient();
   if (client.status === "suspended") return refuse("client_suspended", "The client may not transfer while suspended.");
   if (tenant.require_verified_client !== "none" && !isVerified(client, now)) {
     return refuse("client_not_verified", "The client must be verified to transfer.");

@@ -76,6 +76,17 @@ describe("an adjustment", () => {
     expect(accepted(move(approved(on, "100.00"), held, "completed")).result.status).toBe("completed");
   });
 
+  it("gives a closed client nothing, and writes off what they owe as long as they owe it", () => {
+    const client = { status: "closed" } as const;
+    const owing = { ...rich({ balance_minor: -10_000n, available_minor: -10_000n, accepts: "close_only" }), client };
+    expect(refused(ask(owing, "100.01")).code).toBe("client_closed");
+    expect(accepted(ask({ ...rich(), client }, "-1.00")).result.status).toBe("pending");
+    const write = approved(owing, "100.00");
+    expect(accepted(move(write, owing, "completed")).result).toMatchObject({ balance_after_minor: 0n });
+    const paid = { ...rich({ balance_minor: -1n, available_minor: -1n, accepts: "close_only" }), client };
+    expect(refused(move(write, paid, "completed")).code).toBe("client_closed");
+  });
+
   it("leaves an account with open positions the half of the bound that they may gain, as a deposit does", () => {
     const half = limits.money.max_traded_minor;
     const margin = { payable_minor: half, floating_minor: 0n, stale: false, liquidating: false };
