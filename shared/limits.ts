@@ -602,6 +602,11 @@ export const limits = {
     highest_points: 10n ** 18n,
     /** Decimals of a rate or an average price. */
     rate_digits: 12,
+    /**
+     * So long before credit of an account with positions ends a message is sent that is seen at its end: a sweep comes
+     * once a minute, and one may be missed (SQS delays a message by 900 s at most).
+     */
+    credit_end_ahead_ms: 150_000,
     /** The sweep finds an abandoned liquidation after this time. */
     run_resumed_after_ms: 30_000,
     /** A stop-out by a platform is over when no deal has continued it for this time. */
@@ -649,6 +654,8 @@ export const limits = {
     looked_again_seconds: 60,
     /** Each further look at a symbol whose price stays where it is waits twice as long, up to this. */
     looked_again_max_seconds: 3600,
+    /** An account is judged at least so long after credit of it ended: clocks of two machines differ. */
+    credit_end_margin_ms: 250,
     /** That a symbol's price met triggers is noted at most once in this time; less than half of the time above. */
     noted_again_seconds: 20,
     /** Orders of a disabled account are looked for again until it has been disabled for so long: indexes lag. */

@@ -4,6 +4,7 @@ import {
   type CreditLot,
   consumed,
   creditOf,
+  liveLots,
   withChanges,
   withoutChanges,
 } from "./internal-money/credit-lots.ts";
@@ -175,15 +176,15 @@ export function replay({ entries, reversal, lots: now }: Span): Replayed {
     const amount_minor = entry.amount_minor + (back ?? 0n);
     // What is kept of a debit that was taken back is a fee, which removes no credit.
     if (credit_policy !== undefined && back === undefined) {
-      lots = afterWithdrawal(lots, credit_policy, -amount_minor, standing.balance_minor);
+      lots = afterWithdrawal(lots, credit_policy, -amount_minor, standing.balance_minor, entry.created_at);
     }
     if (amount_minor !== 0n) standing = afterPosting(standing, { ...entry, amount_minor });
     if (staysOpen(entries, entry)) continue;
     if (settlement === "owed") standing = settledOwed(standing);
     if (settlement === "paid") standing = settledPaid(standing);
     if (settlement !== "due") continue;
-    const spent = least(uncovered(standing), creditOf(lots));
-    lots = consumed(lots, spent);
+    const spent = least(uncovered(standing), creditOf(liveLots(lots, entry.created_at)));
+    lots = consumed(lots, spent, entry.created_at);
     unspent_minor -= spent;
     standing = settledDue(standing);
   }
@@ -209,5 +210,5 @@ function staysOpen(entries: readonly Ledger[], { balance_version: seq, settlemen
 function movedAgain(lots: readonly CreditLot[], { settlement, amount_minor, lots: changes = [], ...entry }: Ledger) {
   if (settlement === "expiry") return lots.filter(({ transaction_id: id }) => id !== entry.transaction_id);
   if (settlement !== undefined) return lots;
-  return amount_minor < 0n ? consumed(lots, -amount_minor) : withChanges(lots, changes);
+  return amount_minor < 0n ? consumed(lots, -amount_minor, entry.created_at) : withChanges(lots, changes);
 }

@@ -294,7 +294,7 @@ function removal(
   policy: CreditPolicy,
   context: Context,
 ): Repaid {
-  const after = afterWithdrawal(lots, policy, -customer_minor, before);
+  const after = afterWithdrawal(lots, policy, -customer_minor, before, context.now);
   const { balance_minor, debt_minor } = standing;
   const moved = { lots, after, balance_minor, seq: seq + 1, debt_minor };
   const item = creditEntry(transaction, moved, { settlement: "policy" }, context);

@@ -2,12 +2,13 @@ import type { DynamoDBRecord } from "aws-lambda";
 import type { Quote } from "../domain/trading/pricing/quote.ts";
 import { isDueAtOnce, isMetBy, type StoredRisk } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
+import { nowIso } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { quotes, risks } from "../table/entities.ts";
 import { readKeys } from "../table/store.ts";
 import { readRawItem } from "../table/table.ts";
-import { sendAccounts } from "./margin-queue.ts";
+import { sendAccounts, sendAtCreditEnds } from "./margin-queue.ts";
 
 /** What a commit left to be watched of an account, and the number of the record that reports it. */
 interface Left {
@@ -18,10 +19,10 @@ interface Left {
 /**
  * Sends the accounts to the evaluator that a commit left below their stop-out level or not watched completely, and
  * those that a price has reached while the commit was made; those that a platform is closing positions of some seconds
- * later, when its stop-out may be over. The risk of an account is written in the commit and the
- * stream holds it until it is dealt with, so a function that dies after its commit loses nothing; the sweep finds what
- * the stream lost. Records of other items are ignored. Returns the sequence numbers of the records that have to come
- * again.
+ * later, when its stop-out may be over, and those whose credit ends soon at that end. The risk of an account is written
+ * in the commit and the stream holds it until it is dealt with, so a function that dies after its commit loses nothing;
+ * the sweep finds what the stream lost. Records of other items are ignored. Returns the sequence numbers of the records
+ * that have to come again.
  */
 export async function handOverDue(records: readonly DynamoDBRecord[]): Promise<ReadonlySet<string>> {
   const byTenant = new Map<string, Left[]>();
@@ -38,6 +39,11 @@ export async function handOverDue(records: readonly DynamoDBRecord[]): Promise<R
       await sendAccounts(tenant, idsOf(due));
       const running = all.filter((left) => left.risk.platform_run !== undefined && !due.includes(left));
       await sendAccounts(tenant, idsOf(running), limits.trading.platform_run_quiet_seconds + 1);
+      await sendAtCreditEnds(
+        tenant,
+        all.map(({ risk }) => risk),
+        nowIso(),
+      );
     } catch (error) {
       for (const { sequence } of all) failed.add(sequence);
       const { name, message } = error as Error;

@@ -1,3 +1,5 @@
+import { creditEndsInMs, type StoredRisk } from "../domain/trading/stored-risk.ts";
+import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
 import { sendMessages } from "../runtime/queues.ts";
 
@@ -18,6 +20,24 @@ export function sendAccounts(tenant: string, accountIds: readonly string[], dela
     env.marginQueueUrl,
     accountIds.map((id) => ({ body: message(id), group: tenant, delay_seconds: delaySeconds })),
   );
+}
+
+/**
+ * Asks for an evaluation of those of these accounts whose credit ends so soon that a message may wait for it, a moment
+ * after that end.
+ * @throws Error as {@link sendAccounts}
+ */
+export async function sendAtCreditEnds(tenant: string, risks: readonly StoredRisk[], now: string): Promise<void> {
+  const byDelay = new Map<number, string[]>();
+  for (const risk of risks) {
+    const ms = creditEndsInMs(risk, now);
+    if (ms === undefined) continue;
+    // The end is a time of the clock, which no time scale shortens. The clock of the evaluator may be a little behind.
+    const seconds = Math.ceil(((ms + limits.margin.credit_end_margin_ms) * env.timeScale) / 1000);
+    const delay = Math.min(seconds, limits.queues.max_delay_seconds);
+    byDelay.set(delay, [...(byDelay.get(delay) ?? []), risk.account_id]);
+  }
+  for (const [delay, ids] of byDelay) await sendAccounts(tenant, ids, delay);
 }
 
 /** Reads a message of the queue; undefined for one that this service did not send. */

@@ -1,5 +1,5 @@
 import type { Quote } from "../domain/trading/pricing/quote.ts";
-import { type Breach, riskDueAt, type StoredRisk } from "../domain/trading/stored-risk.ts";
+import { type Breach, creditEndsInMs, riskDueAt, type StoredRisk } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
@@ -12,7 +12,7 @@ import { loadItems, readAll } from "../table/store.ts";
 import { endBreach, wakeAfter } from "./breaches.ts";
 import { exposedTo } from "./exposed-accounts.ts";
 import { tradingRef } from "./items.ts";
-import { sendAccounts } from "./margin-queue.ts";
+import { sendAccounts, sendAtCreditEnds } from "./margin-queue.ts";
 
 /**
  * Enqueues the accounts that are due whatever their prices do: an abandoned liquidation, one that could not begin, and
@@ -25,16 +25,21 @@ export function sweepRisks(hasTime: () => boolean): Promise<SweepResult> {
 async function sendDue(keys: readonly Key[]): Promise<SweepResult> {
   const now = nowIso();
   const due = (await readAll(risks, keys)).filter((risk): risk is StoredRisk => isRiskDue(risk, now));
-  const mine = new Map<string, string[]>();
+  const mine = new Map<string, StoredRisk[]>();
   let done = 0;
   try {
     await inParallel(limits.webhooks.parallel_writes, due, async (risk) => {
       if (!(await putOffRisk(risk, now))) return;
-      mine.set(risk.tenant_id, [...(mine.get(risk.tenant_id) ?? []), risk.account_id]);
+      mine.set(risk.tenant_id, [...(mine.get(risk.tenant_id) ?? []), risk]);
     });
-    for (const [tenant, ids] of mine) {
-      await sendAccounts(tenant, ids);
-      done += ids.length;
+    for (const [tenant, risks] of mine) {
+      const dueNow = risks.filter(({ credit_ends_at: _end, ...others }) => isRiskDue(others, now));
+      await sendAccounts(
+        tenant,
+        dueNow.map(({ account_id }) => account_id),
+      );
+      await sendAtCreditEnds(tenant, risks, now);
+      done += risks.length;
     }
     return { done, failed: 0 };
   } catch (error) {
@@ -48,15 +53,21 @@ function isRiskDue(risk: StoredRisk | undefined, now: string): boolean {
   return at !== null && at <= now;
 }
 
-/** Postpones what is due of an account: its wake, its next night, or both. */
+/** Postpones what is due of an account: its wake, its next night, or the end of its credit, whose message is sent. */
 function putOffRisk(risk: StoredRisk, now: string): Promise<boolean> {
-  const { wake_at, swap_at } = risk;
+  const { wake_at, swap_at, credit_ends_at: ends } = risk;
+  const endsInMs = creditEndsInMs(risk, now);
   const later = wakeAfter(nowMs());
   const set = {
     ...(wake_at !== null && wake_at <= now && { wake_at: later }),
     ...(swap_at !== undefined && swap_at <= now && { swap_at: later }),
+    ...(endsInMs !== undefined && { credit_ends_at: wakeAfter(nowMs() + endsInMs) }),
   };
-  const when = isStill({ wake_at, ...(swap_at !== undefined && { swap_at }) });
+  const when = isStill({
+    wake_at,
+    ...(swap_at !== undefined && { swap_at }),
+    ...(ends !== undefined && { credit_ends_at: ends }),
+  });
   return changeItem(risks.keyOf(risk), rescheduled(risks, risk, { set, when }), "refused");
 }
 

@@ -77,7 +77,7 @@ export function commandForward(
     refuseSource(accountContext) ??
     (takesMoney(before) ? refusePayment(balance, before.amount_minor, margin) : undefined) ??
     (before.kind === "adjustment" ? refuseAdjustment(before, accountContext) : undefined) ??
-    (isCredit(before) ? refuseCredit(before, accountContext) : undefined);
+    (isCredit(before) ? refuseCredit(before, accountContext, context) : undefined);
   if (refusal !== undefined) return refusal;
   const next = inProcessing(before, context);
   const { transaction, changes } = issued(

@@ -162,7 +162,8 @@ export function bookCredit(
     return refuse("amount_too_large", "The credit would be larger than the service can hold.");
   }
   const lots = lotsOf(balance);
-  const left = minor < 0n ? consumed(lots, -minor) : lotsOf({ ...balance, credit_minor: credit_minor + minor });
+  const granted = { ...balance, credit_minor: credit_minor + minor };
+  const left = minor < 0n ? consumed(lots, -minor, context.now) : lotsOf(granted);
   const done = { ...moment, balance_before_minor: balance_minor, balance_after_minor: balance_minor };
   return { ok: true, result: done, changes: moveCredit(done, balance, left, {}, context), events: [] };
 }

@@ -2,11 +2,20 @@ import { limits } from "../../limits.ts";
 import type { Balance } from "../account.ts";
 import { standingOf } from "../debt.ts";
 import { type Change, type Context, type Decision, refuse } from "../decision.ts";
-import { formatAmount, greatest, least } from "../money.ts";
+import { formatAmount, greatest } from "../money.ts";
 import { adjustBalance, equal, postingTime, refuseUnsettled } from "../posting.ts";
 import type { AccountContext, Transaction } from "../transaction.ts";
 import { settled } from "../transaction-booking.ts";
-import { type CreditLot, consumed, creditFields, lotChanges, lotsOf, withLot } from "./credit-lots.ts";
+import {
+  type CreditLot,
+  consumed,
+  creditAt,
+  creditFields,
+  liveLots,
+  lotChanges,
+  lotsOf,
+  withLot,
+} from "./credit-lots.ts";
 import { creditLedgerEntry, entryChanges } from "./entries.ts";
 
 /** Whether a transaction grants credit or takes it back. */
@@ -27,7 +36,8 @@ export function bookCredit(
   const lots = lotsOf(balance);
   const { amount_minor: minor } = before;
   const lot: CreditLot = { transaction_id: before.id, minor, expires_at: before.credit?.expires_at ?? null };
-  const left = before.kind === "credit_in" ? withLot(lots, lot) : consumed(lots, least(minor, balance.credit_minor));
+  const at = postingTime(balance, context);
+  const left = before.kind === "credit_in" ? withLot(lots, lot) : consumed(lots, minor, at);
   const done: Transaction = {
     ...after,
     balance_before_minor: balance.balance_minor,
@@ -37,16 +47,23 @@ export function bookCredit(
 }
 
 /** Why credit cannot be granted or taken back now; undefined when it can. */
-export function refuseCredit({ kind, amount_minor: minor }: Transaction, accountContext: AccountContext) {
-  return kind === "credit_in" ? refuseGrant(accountContext.balance, minor) : refuseTakingBack(accountContext, minor);
+export function refuseCredit(
+  { kind, amount_minor: minor }: Transaction,
+  accountContext: AccountContext,
+  context: Context,
+) {
+  const at = postingTime(accountContext.balance, context);
+  return kind === "credit_in"
+    ? refuseGrant(accountContext.balance, minor, at)
+    : refuseTakingBack(accountContext, minor, at);
 }
 
 /** Why no more credit can be granted to an account. */
-function refuseGrant(balance: Balance, minor: bigint) {
+function refuseGrant(balance: Balance, minor: bigint, at: string) {
   if (balance.credit_minor + minor > limits.money.max_traded_minor) {
     return refuse("amount_too_large", "The credit would be larger than the service can hold.");
   }
-  if (lotsOf(balance).length < limits.money.max_credit_lots) return undefined;
+  if (liveLots(lotsOf(balance), at).length < limits.money.max_credit_lots) return undefined;
   return refuse(
     "too_many_credit_lots",
     `An account has credit of at most ${limits.money.max_credit_lots} transactions at a time.`,
@@ -54,10 +71,10 @@ function refuseGrant(balance: Balance, minor: bigint) {
 }
 
 /** Why credit cannot be taken back now: there is less, or open positions need it. */
-function refuseTakingBack({ balance, margin }: AccountContext, minor: bigint) {
+function refuseTakingBack({ balance, margin }: AccountContext, minor: bigint, at: string) {
   const unsettled = refuseUnsettled(margin);
   if (unsettled !== undefined) return unsettled;
-  const { credit_minor: credit, currency } = balance;
+  const [credit, currency] = [creditAt(balance, at), balance.currency];
   if (minor > credit) {
     const extra = { credit: formatAmount(credit, currency), currency };
     return refuse("insufficient_credit", "The credit of the account is less than the amount.", { extra });

@@ -58,16 +58,48 @@ function ordered(lots: readonly CreditLot[]): CreditLot[] {
   );
 }
 
+/** Whether a lot counts for nothing any more: from its end on, also while no entry has taken it yet. */
+function hasEnded({ expires_at: ends }: CreditLot, at: string): boolean {
+  return ends !== null && ends <= at;
+}
+
+/** The credit of an account at a moment, in minor units. */
+export function creditAt(balance: Pick<Balance, "credit_minor" | "credit_lots">, at: string): bigint {
+  if (balance.credit_lots === undefined) return balance.credit_minor;
+  return creditOf(liveLots(lotsOf(balance), at));
+}
+
+/** The lots that have not ended by a moment. */
+export function liveLots(lots: readonly CreditLot[], at: string): CreditLot[] {
+  return lots.filter((lot) => !hasEnded(lot, at));
+}
+
+/** The money of an account as it is shown at a moment: without credit that has ended. */
+export function withoutEnded(balance: Balance, at: string): Balance {
+  const lots = lotsOf(balance);
+  const live = liveLots(lots, at);
+  return live.length === lots.length ? balance : { ...balance, ...creditFields(live, balance.currency) };
+}
+
+/** When credit of an account ends next, RFC 3339; undefined where none does. */
+export function nextCreditEnd(balance: Balance, at: string): string | undefined {
+  // The lots are in the order of their ends.
+  return liveLots(lotsOf(balance), at)[0]?.expires_at ?? undefined;
+}
+
 /** The sum of lots. */
 export function creditOf(lots: readonly CreditLot[]): bigint {
   return lots.reduce((sum, { minor }) => sum + minor, 0n);
 }
 
-/** What is left of lots after an amount was consumed of them, in their order; at most all of them. */
-export function consumed(lots: readonly CreditLot[], amount: bigint): CreditLot[] {
+/**
+ * What is left of lots after an amount was consumed of them at a moment, in their order; at most all of them. What has
+ * ended by then is left for the entry of its end.
+ */
+export function consumed(lots: readonly CreditLot[], amount: bigint, at: string): CreditLot[] {
   let rest = amount;
   return lots.flatMap((lot) => {
-    const taken = least(lot.minor, rest);
+    const taken = hasEnded(lot, at) ? 0n : least(lot.minor, rest);
     rest -= taken;
     return taken === lot.minor ? [] : [{ ...lot, minor: lot.minor - taken }];
   });
@@ -83,16 +115,18 @@ export function withLot(lots: readonly CreditLot[], lot: CreditLot): CreditLot[]
  * rounded up: many small withdrawals together take no less than one.
  * @param amount what is withdrawn, in minor units
  * @param balance the balance before it
+ * @param at when it is withdrawn, RFC 3339
  */
 export function afterWithdrawal(
   lots: readonly CreditLot[],
   policy: CreditPolicy,
   amount: bigint,
   balance: bigint,
+  at: string,
 ): CreditLot[] {
-  if (policy === "remove" || amount >= balance) return [];
-  const part = creditOf(lots) * amount;
-  return consumed(lots, (part + balance - 1n) / balance);
+  const credit = creditOf(liveLots(lots, at));
+  const removes = policy === "remove" || amount >= balance;
+  return consumed(lots, removes ? credit : (credit * amount + balance - 1n) / balance, at);
 }
 
 /** What has become of each lot between two moments, without those that are the same. */

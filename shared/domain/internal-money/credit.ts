@@ -70,7 +70,7 @@ export function completeCredit(
   accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> {
-  return refuseCredit(before, accountContext) ?? bookCredit(before, after, accountContext, context);
+  return refuseCredit(before, accountContext, context) ?? bookCredit(before, after, accountContext, context);
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { CurrencyCode } from "../../currencies.ts";
 import { type Settlement, settledDue, settledOwed, standingOf, uncovered } from "../debt.ts";
 import type { Actor, Context, DomainEvent } from "../decision.ts";
-import { consumed, creditFields, lotChanges, lotsOf, storedLots } from "../internal-money/credit-lots.ts";
+import { consumed, creditAt, creditFields, lotChanges, lotsOf, storedLots } from "../internal-money/credit-lots.ts";
 import { formatAmount, least } from "../money.ts";
+import { postingTime } from "../posting.ts";
 import { legChanges } from "../transaction-legs.ts";
 import { type Book, bookEntries, type Entry } from "./book.ts";
 import type { TradingChange } from "./changes.ts";
@@ -82,7 +83,7 @@ function marked(book: Book, settlement: Settlement): Book {
 
 /** Covers a loss: from the credit as far as that goes, the rest by a transaction, created and completed at once. */
 function corrected(book: Book, loss: bigint, context: Context): Book {
-  const credit = least(book.balance.credit_minor, loss);
+  const credit = least(creditAt(book.balance, postingTime(book.balance, context)), loss);
   const spent = credit === 0n ? book : spendCredit(book, credit, context);
   const below_zero_seq = spent.balance.seq + (credit === loss ? 0 : 1);
   const noted = { ...spent, balance: { ...spent.balance, below_zero_seq } };
@@ -93,7 +94,7 @@ function corrected(book: Book, loss: bigint, context: Context): Book {
 function spendCredit(book: Book, amount_minor: bigint, context: Context): Book {
   const { currency } = book.account;
   const lots = lotsOf(book.balance);
-  const left = consumed(lots, amount_minor);
+  const left = consumed(lots, amount_minor, postingTime(book.balance, context));
   const entry = { kind: "credit_out", control: "credit", settlement: "credit" } as const;
   const taken = storedLots(lotChanges(lots, left), currency);
   const entries = [

@@ -71,7 +71,7 @@ export function triggersOf(
   known: readonly Trigger[] = [],
 ): Trigger[] {
   const values = valuePositions(market, holdings.positions, now);
-  const metrics = metricsOf(holdings.account, holdings.balance, values);
+  const metrics = metricsOf(holdings.account, holdings.balance, values, now);
   const sensitivities = sensitivitiesOf(market, values);
   if (metrics.stale) {
     const names = new Set([...sensitivities.keys(), ...holdings.positions.map(({ symbol }) => symbol)]);

@@ -7,7 +7,7 @@ import type {
 } from "../../schema/account.ts";
 import type { PositionBody } from "../../schema/position.ts";
 import { balanceBody } from "../amend-account.ts";
-import { lotsOf, storedLots } from "../internal-money/credit-lots.ts";
+import { lotsOf, storedLots, withoutEnded } from "../internal-money/credit-lots.ts";
 import { type Holdings, metricsAt } from "./margin.ts";
 import { type Position, positionBody } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
@@ -44,7 +44,10 @@ export function balanceNow(holdings: Holdings, { market, now }: Moment): Account
 /** The same with the parts of the credit. */
 export function balanceDetailsNow(holdings: Holdings, moment: Moment): AccountBalanceDetailsBody {
   const { balance } = holdings;
-  return { ...balanceNow(holdings, moment), credit_lots: storedLots(lotsOf(balance), balance.currency) };
+  return {
+    ...balanceNow(holdings, moment),
+    credit_lots: storedLots(lotsOf(withoutEnded(balance, moment.now)), balance.currency),
+  };
 }
 
 /** The money of several accounts, in the order in which they were asked for, and those that there are none of. */

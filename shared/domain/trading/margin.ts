@@ -1,6 +1,7 @@
 import { minorDigits } from "../../currencies.ts";
 import type { Account, Balance } from "../account.ts";
 import type { Unconverted } from "../decision.ts";
+import { creditAt } from "../internal-money/credit-lots.ts";
 import { formatPercent, greatest, least } from "../money.ts";
 import type { Position } from "./position.ts";
 import { conversion } from "./pricing/convert.ts";
@@ -219,9 +220,10 @@ export function valuePositions(market: Market, positions: readonly Position[], n
   return positions.map((position) => valuePosition(market, position, now));
 }
 
-/** The money of an account from its balance and its valued positions. */
-export function metricsOf(account: Account, balance: Balance, valuations: readonly Valuation[]): Metrics {
-  const { balance_minor, credit_minor, held_minor, aside_minor = 0n } = balance;
+/** The money of an account at a moment, from its balance and its positions valued then; ended credit is none of it. */
+export function metricsOf(account: Account, balance: Balance, valuations: readonly Valuation[], now: string): Metrics {
+  const { balance_minor, held_minor, aside_minor = 0n } = balance;
+  const credit_minor = creditAt(balance, now);
   const floating = valuations.reduce((sum, { floating_minor }) => sum + floating_minor, 0n);
   const used = usedMargin(
     account.margin_calculation,
@@ -249,5 +251,5 @@ export function metricsOf(account: Account, balance: Balance, valuations: readon
 
 /** The money of an account at the newest prices. */
 export function metricsAt(market: Market, { account, balance, positions }: Holdings, now: string): Metrics {
-  return metricsOf(account, balance, valuePositions(market, positions, now));
+  return metricsOf(account, balance, valuePositions(market, positions, now), now);
 }

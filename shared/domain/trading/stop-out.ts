@@ -49,7 +49,7 @@ export interface Outcome extends Evaluation {
  */
 export function nextToClose(state: MarginState, market: Market, now: string): string[] {
   const values = valuePositions(market, state.positions, now);
-  if (!isBooked(state) || standingOf(state, values).status !== "stop_out") return [];
+  if (!isBooked(state) || standingOf(state, values, now).status !== "stop_out") return [];
   return closingOrder(state.account.stop_out_order, values)
     .slice(0, limits.trading.closes_per_step)
     .map(({ position }) => position.trade_id);
@@ -73,8 +73,8 @@ export function evaluateMargin(
   context: Context,
 ): TradingDecision<Evaluation> {
   const values = valuePositions(market, state.positions, context.now);
-  const metrics = metricsOf(state.account, state.balance, values);
-  const { status } = standingOf(state, values);
+  const metrics = metricsOf(state.account, state.balance, values, context.now);
+  const { status } = standingOf(state, values, context.now);
   const known = state.risk ?? draftRisk(state.account, context);
   if (metrics.stale && status !== "stop_out") {
     const result = { risk: known, metrics, closed: [], waiting: true, running: false };
@@ -155,12 +155,12 @@ function liquidate(
     steps: (known?.steps ?? 0) + 1,
   };
   if (!progress.finished) {
-    const metrics = decisive(progress.book, progress.values);
+    const metrics = decisive(progress.book, progress.values, context.now);
     const risk = { ...start.risk, run, wake_at: wakeAt(context.now) };
     return { book: progress.book, risk, events: [...start.events, ...progress.book.events], metrics, closed };
   }
   const book = settleBook(progress.book, "service", context);
-  const metrics = decisive(book, progress.values);
+  const metrics = decisive(book, progress.values, context.now);
   const events = [...start.events, ...book.events, stopOutEvent(book, metrics, run)];
   return { book, risk: { ...start.risk, run: null, wake_at: null }, events, metrics, closed };
 }
@@ -170,10 +170,10 @@ function wakeAt(now: string): string {
 }
 
 /** The money of an account, with the state that decisions are made on. */
-function decisive(book: Book, values: readonly Valuation[]): Metrics {
+function decisive(book: Book, values: readonly Valuation[], now: string): Metrics {
   return {
-    ...metricsOf(book.account, book.balance, values),
-    margin_status: standingOf(book, values).status,
+    ...metricsOf(book.account, book.balance, values, now),
+    margin_status: standingOf(book, values, now).status,
   };
 }
 
@@ -194,7 +194,8 @@ function closeInOrder(
 ): Progress {
   let progress: Progress = { book, values, closed: [], finished: false };
   for (const victim of closingOrder(book.account.stop_out_order, values)) {
-    if (standingOf(progress.book, progress.values).status !== "stop_out") return { ...progress, finished: true };
+    if (standingOf(progress.book, progress.values, context.now).status !== "stop_out")
+      return { ...progress, finished: true };
     if (progress.closed.length === limits.trading.closes_per_step) return progress;
     progress = closeVictim(progress, victim, market, trades, context);
   }
@@ -212,7 +213,7 @@ function closeVictim(
   const { position, price } = victim;
   const trade = trades.get(position.trade_id);
   if (trade === undefined) throw new Error(`The trade ${position.trade_id} of an open position was not read.`);
-  const { equity } = standingOf(progress.book, progress.values);
+  const { equity } = standingOf(progress.book, progress.values, context.now);
   const lots =
     progress.book.account.stop_out_mode === "full" ? undefined : partialLots(progress.book, victim, market, equity);
   const step = closeStep(

@@ -24,14 +24,27 @@ export interface StoredRisk extends Risk {
   readonly positions_sum: number;
   /** When the next night of its positions is due, RFC 3339; absent where this service charges no swap of them. */
   readonly swap_at?: string;
-  /** What wrote it last: a commit that changed what margin depends on, or an evaluation at the newest prices. */
+  /** When credit of the account ends next, RFC 3339: it is judged then. Absent where none does. */
+  readonly credit_ends_at?: string;
+  /**
+   * What wrote it last: a commit that changed what margin depends on, or an evaluation at the newest prices. What an
+   * evaluation leaves is handed over like a commit where credit ends before the next sweep.
+   */
   readonly left_by?: "commit" | "evaluation";
 }
 
 /** When an account is to be looked at although no price of it moves, RFC 3339; null where nothing is due. */
-export function riskDueAt({ wake_at, swap_at }: StoredRisk): string | null {
-  if (swap_at === undefined) return wake_at;
-  return wake_at === null || swap_at < wake_at ? swap_at : wake_at;
+export function riskDueAt({ wake_at, swap_at, credit_ends_at: ends }: StoredRisk): string | null {
+  const ahead =
+    ends === undefined ? [] : [new Date(Date.parse(ends) - limits.trading.credit_end_ahead_ms).toISOString()];
+  const moments = [...(wake_at === null ? [] : [wake_at]), ...(swap_at === undefined ? [] : [swap_at]), ...ahead];
+  return moments.toSorted()[0] ?? null;
+}
+
+/** In how many milliseconds credit of an account ends, at least 0; undefined while no message may wait for that. */
+export function creditEndsInMs({ credit_ends_at: ends }: Pick<StoredRisk, "credit_ends_at">, now: string) {
+  const ms = ends === undefined ? Number.POSITIVE_INFINITY : Date.parse(ends) - Date.parse(now);
+  return ms > limits.trading.credit_end_ahead_ms ? undefined : Math.max(0, ms);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { limits } from "../../limits.ts";
 import type { Context } from "../decision.ts";
+import { nextCreditEnd } from "../internal-money/credit-lots.ts";
 import { isAdjustment } from "../posting.ts";
 import { type PositionChange, positionChanges, type TradingChange, type TradingDecision } from "./changes.ts";
 import { triggersOf } from "./exposure.ts";
@@ -14,7 +15,7 @@ import type { Market } from "./pricing/quote.ts";
 import { internalSource, liquidatorOf } from "./pricing/source.ts";
 import { draftRisk, metricsBody, type Risk } from "./risk.ts";
 import { type Evaluation, evaluateMargin, type MarginState, type Outcome } from "./stop-out.ts";
-import type { StoredRisk, WatchedState } from "./stored-risk.ts";
+import { creditEndsInMs, type StoredRisk, type WatchedState } from "./stored-risk.ts";
 import type { Trade } from "./trade.ts";
 
 /** Changes of one transaction, its events and its stored answer left room for. */
@@ -186,7 +187,7 @@ function withExposureIndex<R>(
   const room = most - 1 - others.length;
   const step = leverageStep(state, after, others, outcome.mayLiquidate);
   const known = state.risk?.triggers ?? [];
-  const { swap_at: _before, ...risk } = outcome.risk as StoredRisk;
+  const { swap_at: _before, credit_ends_at: _end, ...risk } = outcome.risk as StoredRisk;
   const swap_at = nextNightAt(asStored(state, after, others), market, context.now);
   // No price arms the next call before the end of a stop-out by the platform.
   const rests = risk.armed || risk.platform_run !== undefined;
@@ -197,12 +198,15 @@ function withExposureIndex<R>(
   const plan = exposurePlan(state.account, known, wanted, room - Math.min(step.changes.length, Math.ceil(room / 2)));
   const written = [...others, ...step.changes.slice(0, room - plan.changes.length)];
   const complete = plan.complete && step.complete;
+  const credit_ends_at = after.positions.length === 0 ? undefined : nextCreditEnd(after.balance, context.now);
+  const endsSoon = creditEndsInMs({ ...(credit_ends_at && { credit_ends_at }) }, context.now) !== undefined;
   const stored: StoredRisk = {
     ...risk,
     triggers: plan.triggers,
     positions_sum: positionsSum(after.positions),
     ...(swap_at === undefined ? {} : { swap_at }),
-    left_by: outcome.mayLiquidate ? "commit" : "evaluation",
+    ...(credit_ends_at === undefined ? {} : { credit_ends_at }),
+    left_by: outcome.mayLiquidate || endsSoon ? "commit" : "evaluation",
     wake_at: complete
       ? wakeAt(after, outcome, state.risk, market, context.now)
       : leftAt(outcome.mayLiquidate, context.now),

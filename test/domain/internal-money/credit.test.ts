@@ -3,11 +3,15 @@ import {
   afterWithdrawal,
   type CreditLot,
   consumed,
+  creditAt,
+  creditFields,
   creditOf,
+  nextCreditEnd,
 } from "../../../shared/domain/internal-money/credit-lots.ts";
 import { expireTransaction } from "../../../shared/domain/move-transaction.ts";
+import { metricsOf } from "../../../shared/domain/trading/margin.ts";
 import type { Transaction } from "../../../shared/domain/transaction.ts";
-import { decisionContext } from "../../support/builders/decisions.ts";
+import { decisionContext, decisionTime, someAccount } from "../../support/builders/decisions.ts";
 import { Book, must } from "../debt-cases.ts";
 
 /** An account with this deposit and credit. */
@@ -98,8 +102,8 @@ describe("the lots of credit", () => {
   });
 
   it("are consumed in their order, none below zero", () => {
-    expect(consumed([lot("a", 5n), lot("b", 7n)], 6n)).toEqual([lot("b", 6n)]);
-    expect(consumed([lot("a", 5n)], 9n)).toEqual([]);
+    expect(consumed([lot("a", 5n), lot("b", 7n)], 6n, decisionTime)).toEqual([lot("b", 6n)]);
+    expect(consumed([lot("a", 5n)], 9n, decisionTime)).toEqual([]);
   });
 
   it.each([
@@ -109,12 +113,29 @@ describe("the lots of credit", () => {
     ["prorate", 100n, 0n],
     ["prorate", 120n, 0n],
   ] as const)("under %s leave of 30 after a withdrawal of %d of 100: %d", (policy, amount, left) => {
-    expect(creditOf(afterWithdrawal([lot("a", 10n), lot(null, 20n)], policy, amount, 100n))).toBe(left);
+    expect(creditOf(afterWithdrawal([lot("a", 10n), lot(null, 20n)], policy, amount, 100n, decisionTime))).toBe(left);
+  });
+
+  it("are not consumed from their end on, and are left for the entry that takes them", () => {
+    const lots = [lot("a", 5n, decisionTime), lot("b", 7n, "2099-01-01T00:00:00.000Z")];
+    expect(consumed(lots, 6n, decisionTime)).toEqual([lots[0], { ...lots[1], minor: 1n }]);
+    expect(afterWithdrawal(lots, "remove", 1n, 100n, decisionTime)).toEqual([lots[0]]);
+    expect(afterWithdrawal(lots, "prorate", 50n, 100n, decisionTime)).toEqual([lots[0], { ...lots[1], minor: 3n }]);
+    const { account, balance } = someAccount({}, { balance_minor: 100n, ...creditFields(lots, "USD") });
+    const before = new Date(Date.parse(decisionTime) - 1).toISOString();
+    expect([before, decisionTime].map((now) => creditAt(balance, now))).toEqual([12n, 7n]);
+    expect(metricsOf(account, balance, [], decisionTime)).toMatchObject({ credit_minor: 7n, equity_minor: 107n });
+    expect([before, decisionTime].map((now) => nextCreditEnd(balance, now))).toEqual([
+      decisionTime,
+      lots[1]?.expires_at,
+    ]);
   });
 
   it("under prorate, a thousand withdrawals of a unit leave no more than one of a thousand", () => {
     let [lots, balance] = [[lot("a", 500n)], 2000n];
-    for (; balance > 1000n; balance -= 1n) lots = afterWithdrawal(lots, "prorate", 1n, balance);
-    expect(creditOf(lots) <= creditOf(afterWithdrawal([lot("a", 500n)], "prorate", 1000n, 2000n))).toBe(true);
+    for (; balance > 1000n; balance -= 1n) lots = afterWithdrawal(lots, "prorate", 1n, balance, decisionTime);
+    expect(creditOf(lots) <= creditOf(afterWithdrawal([lot("a", 500n)], "prorate", 1000n, 2000n, decisionTime))).toBe(
+      true,
+    );
   });
 });

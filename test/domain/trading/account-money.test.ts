@@ -52,7 +52,9 @@ describe("V19: the states of an account", () => {
     expect(marginStatus(levels, usd(equity), used, 1, usd(aside))).toBe(status);
     const [account, balance] = [tradingAccount(equity, levels), usd(aside)];
     const with_aside = { ...account.balance, aside_minor: balance };
-    const [plain, metrics] = [account.balance, with_aside].map((each) => metricsOf(account.account, each, []));
+    const [plain, metrics] = [account.balance, with_aside].map((each) =>
+      metricsOf(account.account, each, [], decisionTime),
+    );
     expect({ ...metrics, aside_minor: 0n }).toEqual(plain);
   });
 
@@ -79,7 +81,7 @@ describe("the money of an account", () => {
     const position = somePosition(account, market, fields);
     const [valuation] = valuePositions(market, [position], decisionTime);
     if (valuation === undefined) throw new Error("No position was valued.");
-    const metrics = metricsOf(account, balance, [{ ...valuation, floating_minor: usd(floating) }]);
+    const metrics = metricsOf(account, balance, [{ ...valuation, floating_minor: usd(floating) }], decisionTime);
     expect(metrics.used_margin_minor).toBe(usd("440.04"));
     expect(metrics.withdrawable_minor).toBe(usd(expected));
   });
@@ -88,7 +90,7 @@ describe("the money of an account", () => {
     const { account, balance } = tradingAccount("100.00", {}, { credit_minor: usd("100.00") });
     const fields = { symbol: "EURUSD", side: "buy", lots: "0.10", open_price: "1.10000" } as const;
     const position = somePosition(account, market, { ...fields, margin_minor: usd("150.00") });
-    expect(metricsOf(account, balance, valuePositions(market, [position], decisionTime))).toMatchObject({
+    expect(metricsOf(account, balance, valuePositions(market, [position], decisionTime), decisionTime)).toMatchObject({
       equity_minor: usd("200.00"),
       free_margin_minor: usd("50.00"),
       margin_level: "133.33",
@@ -104,7 +106,10 @@ describe("the money of an account", () => {
     ];
     const at = (bid: string, ask: string) => {
       const values = valuePositions(marketAt({ EURUSD: { bid }, USDJPY: { ask } }), positions, decisionTime);
-      return [values.map(({ floating_minor }) => floating_minor), metricsOf(account, balance, values)] as const;
+      return [
+        values.map(({ floating_minor }) => floating_minor),
+        metricsOf(account, balance, values, decisionTime),
+      ] as const;
     };
     const [callValues, call] = at("1.09700", "150.290");
     expect(callValues).toEqual([usd("-310.00"), usd("-99.81")]);
@@ -136,9 +141,9 @@ describe("the money of an account", () => {
           const price = decimalText(rational(bid).mul(BigInt(percent)).div(100n), name.endsWith("JPY") ? 3 : 5);
           return [name, [price, price] as const] as const;
         });
-        const before = metricsOf(account, balance, valuePositions(market, positions, decisionTime));
+        const before = metricsOf(account, balance, valuePositions(market, positions, decisionTime), decisionTime);
         const later = valuePositions(someMarket(Object.fromEntries(moved)), positions, decisionTime);
-        expect(metricsOf(account, balance, later).used_margin_minor).toBe(before.used_margin_minor);
+        expect(metricsOf(account, balance, later, decisionTime).used_margin_minor).toBe(before.used_margin_minor);
       }),
     );
   });

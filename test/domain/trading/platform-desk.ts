@@ -86,7 +86,8 @@ export class PlatformDesk {
 
   get status() {
     const { state } = this.desk;
-    return standingOf(state, valuePositions(this.market, state.positions, this.context.now)).status;
+    const { now } = this.context;
+    return standingOf(state, valuePositions(this.market, state.positions, now), now).status;
   }
 
   get open(): readonly LiquidateCommand[] {

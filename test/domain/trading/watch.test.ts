@@ -1,15 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { Account } from "../../../shared/domain/account.ts";
+import type { Account, Balance } from "../../../shared/domain/account.ts";
+import { creditFields } from "../../../shared/domain/internal-money/credit-lots.ts";
 import { adjustBalance } from "../../../shared/domain/posting.ts";
 import type { TradingDecision } from "../../../shared/domain/trading/changes.ts";
 import { usedMargin } from "../../../shared/domain/trading/margin.ts";
 import { openAtMarket } from "../../../shared/domain/trading/market-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
-import { isDueAtOnce, type StoredRisk } from "../../../shared/domain/trading/stored-risk.ts";
+import { creditEndsInMs, isDueAtOnce, riskDueAt, type StoredRisk } from "../../../shared/domain/trading/stored-risk.ts";
 import { evaluated, withMarginUpdate } from "../../../shared/domain/trading/watch.ts";
 import { limits } from "../../../shared/limits.ts";
-import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
+import { decisionContext, decisionTime, someClient } from "../../support/builders/decisions.ts";
 import {
   someMarket,
   somePosition,
@@ -23,8 +24,8 @@ import { TradingDesk } from "../../support/builders/trading-desk.ts";
 const at = (seconds: number) => new Date(Date.parse(decisionTime) + seconds * 1000).toISOString();
 
 /** An account whose decisions are made as the data layer makes them, with the entries that it has in the index. */
-function watchedDesk(balance: string, fields: Partial<Account> = {}) {
-  const desk = new TradingDesk(tradingAccount(balance, fields));
+function watchedDesk(balance: string, fields: Partial<Account> = {}, money: Partial<Balance> = {}) {
+  const desk = new TradingDesk(tradingAccount(balance, fields, money));
   const entries = new Set<string>();
   const state = () => ({ ...desk.state, risk: desk.risk as StoredRisk | undefined });
   const apply = <R>(decision: TradingDecision<R>): R => {
@@ -66,6 +67,60 @@ function watchedDesk(balance: string, fields: Partial<Account> = {}) {
     },
   };
 }
+
+describe("an account whose credit ends", () => {
+  const lots = [300, 301].map((seconds) => ({
+    transaction_id: `txn_${seconds}`,
+    minor: usd("2500.00"),
+    expires_at: at(seconds),
+  }));
+  const lent = () => watchedDesk("100.00", {}, creditFields(lots, "USD"));
+  const market = someMarket();
+  const quoted = (seconds: number) => {
+    const moment = { time: at(seconds), received_at: at(seconds) };
+    return { ...market, quotes: new Map([...market.quotes].map(([name, quote]) => [name, { ...quote, ...moment }])) };
+  };
+  const aheadSeconds = limits.trading.credit_end_ahead_ms / 1000;
+
+  it("is due so long before the earliest end that a sweep sends the message which is seen at it", () => {
+    const account = lent();
+    account.open("EURUSD", market);
+    const risk = account.risk();
+    expect([risk.credit_ends_at, riskDueAt(risk), risk.left_by]).toEqual([at(300), at(300 - aheadSeconds), "commit"]);
+    expect([300 - aheadSeconds - 1, 299, 302].map((seconds) => creditEndsInMs(risk, at(seconds)))).toEqual([
+      undefined,
+      1000,
+      0,
+    ]);
+  });
+
+  it("is judged without what has ended, which no entry has taken yet, and is handed over for what ends soon", () => {
+    const account = lent();
+    account.open("EURUSD", market);
+    expect(account.evaluate(quoted(299), at(299))).toMatchObject({
+      metrics: { credit_minor: usd("5000.00") },
+      closed: [],
+    });
+    const first = account.evaluate(quoted(300), at(300));
+    expect(first).toMatchObject({ metrics: { credit_minor: usd("2500.00"), margin_status: "normal" }, closed: [] });
+    expect(account.risk()).toMatchObject({ credit_ends_at: at(301), left_by: "commit" });
+    const last = account.evaluate(quoted(301), at(301));
+    expect(last.closed.length).toBe(1);
+    expect(account.desk.balance.credit_minor).toBe(usd("5000.00"));
+    expect(account.risk().credit_ends_at).toBeUndefined();
+  });
+
+  it("opens nothing with it from its second on", () => {
+    const account = lent();
+    const request = { symbol: "EURUSD", side: "buy", lots: "1.00" } as const;
+    const state = { ...account.desk.state, client: someClient({ status: "active" }) };
+    const codeAt = (seconds: number) => {
+      const decision = openAtMarket(state, quoted(seconds), request, decisionContext({ now: at(seconds) }));
+      return decision.ok ? "opened" : decision.refusal.code;
+    };
+    expect([300, 301].map(codeAt)).toEqual(["opened", "insufficient_margin"]);
+  });
+});
 
 const closedSymbol = (name: string) => someSymbol(name, { halted: true });
 

@@ -74,7 +74,7 @@ export function requestCloses(state: Evaluating, market: Market, context: Contex
   const waiting: LiquidateCommand[] = [];
   const cancelled: (readonly [LiquidateCommand, LiquidateCommand])[] = [];
   for (const command of kept.filter(({ status }) => status === "waiting")) {
-    const after = demands(projection, state) ? undefined : movedCommand(command, "cancel", context);
+    const after = demands(projection, state, context.now) ? undefined : movedCommand(command, "cancel", context);
     if (after === undefined) {
       waiting.push(command);
       projection = without(projection, command, market, context);
@@ -87,13 +87,13 @@ export function requestCloses(state: Evaluating, market: Market, context: Contex
     ...[...settled, ...cancelled].flatMap(([before, after]) => commandChanges(before, after)),
     ...issued.map((item) => ({ op: "create", entity: "command", item }) as const),
   ];
-  const demanded = standingOf(state, state.values).status === "stop_out" && canAsk(state);
+  const demanded = standingOf(state, state.values, context.now).status === "stop_out" && canAsk(state);
   const run = runOf(state, known, context);
   if (run === undefined) return { ok: true, result: state.risk, changes: [], events: [] };
   const isOver = !demanded && open.length === 0;
   const { requested: _run, ...rest } = state.risk;
   const result = isOver ? rest : { ...rest, requested: run };
-  const events = isOver ? stopOut(state, run) : [];
+  const events = isOver ? stopOut(state, run, context.now) : [];
   return announcing({ ok: true as const, result, changes: changes as readonly TradingChange[], events });
 }
 
@@ -121,8 +121,8 @@ function canAsk({ source, account }: Evaluating): boolean {
   return source !== undefined && !isEnded(source) && source.authoritative === "service" && login !== null;
 }
 
-function demands({ holdings, values }: Projection, state: Evaluating): boolean {
-  return canAsk(state) && standingOf(holdings, values).status === "stop_out";
+function demands({ holdings, values }: Projection, state: Evaluating, now: string): boolean {
+  return canAsk(state) && standingOf(holdings, values, now).status === "stop_out";
 }
 
 /** New commands, in the order of the account, until what they close is enough. */
@@ -140,12 +140,12 @@ function issue(
   let projection = begin;
   for (const value of closingOrder(account.stop_out_order, begin.values)) {
     const room = issued.length < most && known.length + issued.length < limits.commands.liquidations_kept;
-    if (!(room && demands(projection, state)) || source === undefined) break;
+    if (!(room && demands(projection, state, context.now)) || source === undefined) break;
     const { position } = value;
     const position_id = position.source_position_id;
     if (position.source !== source.name || position_id === undefined || busy.has(position.trade_id)) continue;
     const { symbol, side, lots: lots_before, trade_id } = position;
-    const part = account.stop_out_mode === "full" ? undefined : partOf(projection, value, market);
+    const part = account.stop_out_mode === "full" ? undefined : partOf(projection, value, market, context.now);
     const payload = { position_id, symbol, side, lots: part ?? lots_before, lots_before };
     const link = { source_id: source.id, platform_login: account.platform_login ?? "" };
     const command = draftLiquidation(account, link, { trade_id, payload }, context);
@@ -155,8 +155,8 @@ function issue(
   return issued;
 }
 
-function partOf({ holdings, values }: Projection, value: Valuation, market: Market): string | undefined {
-  return partialLots(openBook(holdings), value, market, standingOf(holdings, values).equity);
+function partOf({ holdings, values }: Projection, value: Valuation, market: Market, now: string): string | undefined {
+  return partialLots(openBook(holdings), value, market, standingOf(holdings, values, now).equity);
 }
 
 /** The account without what a command closes: its value is in the balance, and its margin is free. */
@@ -211,9 +211,9 @@ function runOf(
 }
 
 /** The end of a run in which the platform has closed something. */
-function stopOut(state: Evaluating, run: RequestedRun) {
+function stopOut(state: Evaluating, run: RequestedRun, now: string) {
   if (run.closed_trade_ids.length === 0) return [];
   const { account, balance, values } = state;
-  const metrics = { ...metricsOf(account, balance, values), margin_status: standingOf(state, values).status };
+  const metrics = { ...metricsOf(account, balance, values, now), margin_status: standingOf(state, values, now).status };
   return [stopOutEvent({ account, balance }, metrics, run)];
 }

@@ -1,3 +1,4 @@
+import { creditAt } from "../../internal-money/credit-lots.ts";
 import { type Holdings, type MarginStatus, marginStatus, usedMargin } from "../margin.ts";
 import type { Valuation } from "../profit.ts";
 
@@ -15,10 +16,14 @@ export interface Standing {
 }
 
 /** Where an account stands for a decision, with old prices counted in its favour. */
-export function standingOf({ account, balance, positions }: Holdings, values: readonly Valuation[]): Standing {
+export function standingOf(
+  { account, balance, positions }: Holdings,
+  values: readonly Valuation[],
+  now: string,
+): Standing {
   const floating = values.reduce((sum, value) => sum + countedMinor(value), 0n);
   const { aside_minor: aside = 0n } = balance;
-  const shown = balance.balance_minor + balance.credit_minor + floating;
+  const shown = balance.balance_minor + creditAt(balance, now) + floating;
   const used = usedMargin(account.margin_calculation, positions);
   const status = marginStatus(account, shown, used, positions.length, aside);
   return { equity: shown + aside, used, status };
