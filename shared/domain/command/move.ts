@@ -214,7 +214,17 @@ function whileOutstanding(
       return ended(command, "failed", platformRefused(before, leg, accountContext, reason, context), context);
     }
   }
+  const says = operation_id !== undefined || not_found === true;
+  if (says && command.leg === "reverse" && !reached) return refuseIncomplete(before, command);
   return refuseOutstanding(command, `A command is ${command.status}: its end decides about the transaction.`);
+}
+
+/** The refusal of a request that settles what a platform was to bring back, and lacks what that needs. */
+function refuseIncomplete(before: Transaction, command: Command) {
+  const [to = "failed"] = targetOf(before, command);
+  const done = command.status === "unknown" ? "`operation_id` or `not_found`" : "`operation_id`";
+  const detail = `To settle by hand what the platform was to bring back, send \`status\` ${to}, \`reason\` and ${done}.`;
+  return refuseOutstanding(command, detail);
 }
 
 /** The payout was made after all: what was to be brought back stays away. */

@@ -14,6 +14,8 @@ export class BookTable {
   contra = 0n;
   /** Code of the last refusal. */
   refusal: string | undefined;
+  /** What the last refusal of a request says. */
+  detail: string | undefined;
   /** What is in transit between accounts. */
   inTransit = 0n;
   /** Differences that were found, which commands correct. */
@@ -36,6 +38,7 @@ export class BookTable {
   /** Applies a decision as the table would; undefined when it is refused or a claim is taken. */
   protected commit<R>(decision: Decision<R>): R | undefined {
     this.refusal = decision.ok ? undefined : decision.refusal.code;
+    this.detail = decision.ok ? undefined : decision.refusal.detail;
     if (!decision.ok) return undefined;
     const changes = decision.changes as readonly Change[];
     const taken = changes.some(

@@ -76,6 +76,19 @@ describe("a request for the state that a transaction has", () => {
     expect(now(books, { id })?.status).toBe("failed");
   });
 
+  it("says what settles a return by hand where it lacks that, and settles it with it", () => {
+    const books = funded();
+    const { id, command } = taken(books, "withdrawal", "200.00");
+    books.acknowledge(command.id, { attempt: 1, status: "done", operation_id: "B-2" });
+    books.move(id, { status: "completed" });
+    books.move(id, { status: "returned", reason });
+    for (const request of [{ operation_id: "B-3" }, { status: "completed", operation_id: "B-3" }] as const) {
+      expect([books.move(id, request), books.refusal]).toEqual([undefined, "command_outstanding"]);
+      expect(books.detail).toContain("send `status` returned, `reason` and `operation_id`");
+    }
+    expect(books.move(id, { status: "returned", reason, operation_id: "B-3" })?.status).toBe("returned");
+  });
+
   it("needs a linked account and the scope of a settlement where it names an operation", () => {
     const { transaction, accountContext } = standing("withdrawal", "processing");
     const unlinked = moveTransaction(transaction, accountContext, by_hand, decisionContext());

@@ -151,10 +151,12 @@ describe("the drifts of a login", () => {
     const { reconciliation } = login;
     if (reconciliation === undefined) throw new Error("Nothing is remembered.");
     login.reconciliation = { ...reconciliation, open: {}, accepted: { balance: "-1000" } };
-    login.drifts.clear();
+    const by_hand = { action: "accept", by: null, reason: null, transaction_id: null, trade_id: null } as const;
+    for (const [id, drift] of login.drifts) login.drifts.set(id, { ...drift, status: "resolved", resolution: by_hand });
     expect(login.compare([balance("90.00")], snapshot("2")).status).toBe("equal");
     expect(login.compare([{ ...balance("190.00"), ours: "200.00" }], snapshot("3")).status).toBe("equal");
     expect(login.compare([balance("89.00")], snapshot("4")).status).toBe("drifting");
     expect(login.reconciliation).toMatchObject({ accepted: {} });
+    expect(login.states).toEqual(["balance 90.00 accept", "balance 89.00 undefined"]);
   });
 });
