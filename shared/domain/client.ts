@@ -57,10 +57,6 @@ export function isVerified(
   return verification_status === "verified" && (expires_at === null || expires_at > (closed_at ?? now));
 }
 
-/** Refuses money for an account of a closed client, whose own money came back to it and can be paid out alone. */
-export const refuseClosedClient = () =>
-  refuse("client_closed", "The client of the account is closed: what the account has can only be withdrawn.");
-
 /** The client as GET shows it. */
 export function clientBody(client: Client): ClientBody {
   const { tenant_id: _tenant, open_accounts: _open, audit_key: _key, ...fields } = client;

@@ -6,7 +6,7 @@ import type {
   TransactionState,
 } from "../schema/transaction.ts";
 import type { Account, Balance, Ledger } from "./account.ts";
-import { type Client, refuseClosedClient } from "./client.ts";
+import type { Client } from "./client.ts";
 import type { Command } from "./command/command.ts";
 import { standingOf } from "./debt.ts";
 import {
@@ -187,6 +187,10 @@ export function isComplete(
 ): found is AccountContext {
   return found.tenant !== undefined && found.account !== undefined && found.balance !== undefined;
 }
+
+/** Refuses money for an account of a closed client, whose own money came back to it and can be paid out alone. */
+export const refuseClosedClient = () =>
+  refuse("client_closed", "The client of the account is closed: what the account has can only be withdrawn.");
 
 /** Kinds that add to the money or the credit of an account, on request. */
 const receipts: ReadonlySet<Transaction["kind"]> = new Set(["deposit", "credit_in", "transfer_in"]);

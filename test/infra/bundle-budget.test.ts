@@ -28,51 +28,51 @@ const others: Readonly<Record<string, number>> = {
   // It links an account to the source of a platform.
   "accounts/create": 144,
   // A disable asks the platform of a linked account for no access, which is 8 KiB.
-  "accounts/disable": 153,
+  "accounts/disable": 154,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB, and reading the terms of these nights is 2. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved, and 3 more are what a
   // platform is asked to follow of it.
-  "transactions/deposit": 209,
-  "transactions/withdrawal": 210,
+  "transactions/deposit": 211,
+  "transactions/withdrawal": 211,
   // It asks the platform of a linked account for it.
   "transactions/adjustment": 144,
-  "transactions/credit": 144,
+  "transactions/credit": 145,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 228,
+  "transactions/transfer": 230,
   // It also frees what an operation held that was put aside.
-  "transactions/update": 237,
+  "transactions/update": 239,
   // They are decided as the same move of an update.
-  "transactions/approve": 227,
-  "transactions/reject": 222,
-  "accounts/update": 207,
+  "transactions/approve": 230,
+  "transactions/reject": 224,
+  "accounts/update": 208,
   "sandbox/open-trade": 195,
-  "sandbox/close-trade": 182,
+  "sandbox/close-trade": 183,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 212,
-  "sandbox/fail-transaction": 207,
-  "sandbox/return-transaction": 212,
+  "sandbox/settle-transaction": 214,
+  "sandbox/fail-transaction": 208,
+  "sandbox/return-transaction": 214,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 163,
+  "sandbox/simulate-provider": 165,
   // It decides about margin and liquidations, and asks platforms for them. To find the part of a position that is
   // closed without trying each is 0.6 KiB of everything that deals.
-  "margin/evaluate": 132,
+  "margin/evaluate": 133,
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 142,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 222,
+  "sandbox/set-prices": 223,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 234,
+  "sandbox/drive-account": 235,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 299,
-  "feed/retry-reject": 283,
+  "feed/send-batch": 300,
+  "feed/retry-reject": 284,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 248,
-  "feed/requeue-command": 186,
+  "feed/ack-command": 250,
+  "feed/requeue-command": 187,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
-  "feed/resolve-drift": 309,
+  "feed/resolve-drift": 310,
   // It compares positions exactly, and reads them as they are under a change of leverage.
   "feed/send-snapshot": 162,
   // With the moves of a command, which are the decision.
@@ -81,7 +81,7 @@ const others: Readonly<Record<string, number>> = {
   "webhooks/test": 167,
   "sandbox/trigger-event": 168,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 314,
+  "events/sweep-events": 316,
 };
 
 const budgets = new Map<string, number>(

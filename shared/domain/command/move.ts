@@ -223,7 +223,7 @@ function whileOutstanding(
 function refuseIncomplete(before: Transaction, command: Command) {
   const [to = "failed"] = targetOf(before, command);
   const done = command.status === "unknown" ? "`operation_id` or `not_found`" : "`operation_id`";
-  const detail = `To settle by hand what the platform was to bring back, send \`status\` ${to}, \`reason\` and ${done}.`;
+  const detail = `To settle by hand what the platform was to bring back send \`status\` ${to}, \`reason\` and ${done}.`;
   return refuseOutstanding(command, detail);
 }
 

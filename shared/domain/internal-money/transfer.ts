@@ -1,6 +1,6 @@
 import type { CreateTransfer } from "../../schema/transaction.ts";
 import type { Account, Balance } from "../account.ts";
-import { type Client, isVerified, refuseClosedClient } from "../client.ts";
+import { type Client, isVerified } from "../client.ts";
 import { isCommanded } from "../command/money.ts";
 import {
   type Change,
@@ -19,6 +19,7 @@ import {
   draftTransaction,
   moved,
   refuseAmount,
+  refuseClosedClient,
   refuseGate,
   type Transaction,
   transactionEvent,
