@@ -681,6 +681,8 @@ export const limits = {
     max_sources: 50,
     /** Largest item that is put aside as it came: a page of a hundred must fit into an answer. */
     max_item_bytes: 16 * 1024,
+    /** Deals that one name may stand for, each a correction of the one before that was taken back. */
+    max_contents: 20,
     /** Transactions that an item names whose money it could be. */
     max_candidates: 10,
     /** Accounts, or symbols, that one request works on at the same time. */

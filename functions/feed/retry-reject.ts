@@ -1,26 +1,22 @@
 import { applyAlone } from "../../shared/feed/batch/batches.ts";
 import { retriedAudit } from "../../shared/feed/items.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";
+import { rejectAt } from "../../shared/feed/rejects.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { limits } from "../../shared/limits.ts";
 import { retryFeedReject } from "../../shared/routes/feed.ts";
-import { tradingRef } from "../../shared/trading/items.ts";
 
 /** `POST /feed/sources/{id}/rejects/{seq}/retry` */
 export const handler = await ingest(retryFeedReject, async ({ path, body, caller, load, ...request }) => {
   const { newCommandContext: newContext, remainingMs, inFullTime } = request;
-  const { id, seq } = path;
-  if (!/^[1-9]\d{0,14}$/.test(seq)) return undefined;
-  const { source, reject } = await load({
-    source: tradingRef.feedSource(id),
-    reject: tradingRef.feedReject(id, seq),
-  });
+  const { source, reject } = await load(rejectAt(path));
   if (source === undefined || reject === undefined) return undefined;
+  const { seq } = reject;
   if (reject.status === "resolved") return { seq, status: "duplicate" };
   const run = {
     tenant_id: caller.tenant_id,
     source,
-    retried: true,
+    retried: reject.id,
     said: body,
     newContext,
     audited: retriedAudit(source, seq),

@@ -1,6 +1,7 @@
 import { planBatch, receiptBody } from "../../shared/domain/feed/batch.ts";
 import { isEnded, refuseEnded } from "../../shared/domain/feed/source.ts";
 import { advanceSource, applyBatch, beat } from "../../shared/feed/batch/batches.ts";
+import { settleKnown } from "../../shared/feed/batch/known.ts";
 import { feedThreads } from "../../shared/feed/batch/shares.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { ingest } from "../../shared/http/operations.ts";
@@ -22,12 +23,13 @@ export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, 
   const run = {
     tenant_id: caller.tenant_id,
     source,
-    retried: false,
     newContext,
     remainingMs: () => remainingMs() - limits.feed.reserve_ms,
   };
   return inFullTime(async () => {
-    const results = await applyBatch(run, plan.fresh.map(readFeedItem), { alive: beat(source), threads });
-    return receiptBody(await advanceSource(source, results), plan.known, results);
+    const alive = beat(source);
+    const known = await settleKnown(run, plan.known);
+    const results = await applyBatch(run, plan.fresh.map(readFeedItem), { alive, threads });
+    return receiptBody(await advanceSource(source, results), [...known, ...results]);
   });
 });

@@ -98,9 +98,10 @@ function books<D extends Committable<unknown>>(decision: D): decision is Booking
   return decision.ok && decision.changes.some((each) => each.op === "claim" && each.kind === "source_operation");
 }
 
-function freedNote(note: Dedup, { tenant_id }: Context): PreparedChange {
-  const { source_id, kind, name, seq, created_at, status, made, code, detail, candidates } = note;
+function freedNote(note: Dedup, { tenant_id, now }: Context): PreparedChange {
+  const { source_id, kind, name, seq, status, made, code, detail, candidates } = note;
   const outcome = { status, made, code, detail, ...(candidates === undefined ? {} : { candidates }) };
-  const after = markOf({ source: { id: source_id }, tenant_id }, seq, [kind, name], created_at, outcome);
+  const named = { raw: { seq }, dedup: [kind, name], content: [] } as const;
+  const after = markOf({ source: { id: source_id }, tenant_id }, named, note, now, outcome);
   return { op: "prepared", item: writeTrading({ op: "mark", before: note, after }, tenant_id) };
 }

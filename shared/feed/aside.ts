@@ -1,16 +1,18 @@
 import type { Balance } from "../domain/account.ts";
 import { type Context, type Refusal, refuse } from "../domain/decision.ts";
 import { type AsideMoney, withChangeOf } from "../domain/feed/aside-money.ts";
-import type { ItemReading } from "../domain/feed/batch.ts";
 import { operationMinor } from "../domain/feed/platform-money.ts";
 import type { FeedReject } from "../domain/feed/records.ts";
+import { refuseConflict, repetitionOf } from "../domain/feed/repetition.ts";
 import { adjustMore, equal, isAdjustment } from "../domain/posting.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { limits } from "../limits.ts";
 import type { Committable, Load } from "../table/store.ts";
 import { decideTrading, prepared } from "../trading/commit.ts";
-import { type FeedRun, type PlacedItem, recordRefs, type Verdict } from "./decisions.ts";
+import type { FeedRun, PlacedItem, Verdict } from "./decisions.ts";
+import { recordRefs } from "./item-refs.ts";
 import { markOf, type Records, settled } from "./marks.ts";
+import { rejectOf, rejectRefs } from "./rejects.ts";
 
 /**
  * Decides that an item is put aside with the reason. An operation that could be money of a transaction changes the
@@ -20,20 +22,21 @@ import { markOf, type Records, settled } from "./marks.ts";
  */
 export async function decideAside(
   run: FeedRun,
-  { reading, account_id }: PlacedItem,
+  placed: PlacedItem,
   refusal: Refusal,
   load: Load,
   context: Context,
   seq?: number,
 ): Promise<Committable<Verdict>> {
-  const refs = recordRefs(run, reading);
+  const { reading, account_id } = placed;
+  const refs = { ...recordRefs(run, reading), ...rejectRefs(run, reading) };
   const item = reading.ok ? reading.item : undefined;
   if (
     account_id === undefined ||
     !["possible_duplicate", "account_closed"].includes(refusal.code) ||
     item?.type !== "balance_operation"
   ) {
-    return prepared(noteAside(run, reading, await load(refs), refusal, context.now), context);
+    return prepared(noteAside(run, placed, await load(refs), refusal, context.now), context);
   }
   return decideTrading<Verdict, typeof refs>(load, context, {
     account_id,
@@ -46,10 +49,10 @@ export async function decideAside(
       const closed =
         account.status === "closed" ? refuse("account_closed", "The account is closed.").refusal : undefined;
       const reason = closed ?? refusal;
-      if (elsewhere || !amount.ok) return noteAside(run, reading, records, reason, context.now);
+      if (elsewhere || !amount.ok) return noteAside(run, placed, records, reason, context.now);
       const minor = reason.code === "possible_duplicate" ? amount.result : 0n;
       const money = minor === 0n ? {} : { aside_account_id: account_id, aside_minor: minor };
-      const decision = noteAside(run, reading, records, reason, context.now, money);
+      const decision = noteAside(run, placed, records, reason, context.now, money);
       if (!decision.ok || !decision.changes.some(({ op }) => op === "mark")) return decision;
       const before = mark?.aside_minor ?? 0n;
       const changes = withChangeOf(decision.changes, balance, before, minor, context);
@@ -70,27 +73,37 @@ function moneyOf({ aside_account_id, aside_minor }: AsideMoney = {}): AsideMoney
 }
 
 /**
- * Notes an item as rejected with the reason, unless it was applied or put aside meanwhile.
+ * Notes an item as rejected with the reason, unless it was applied or put aside meanwhile. What its name has applied
+ * stays noted.
  * @param money what money of an account depends on it from now on; without it, what did so far
  */
 function noteAside(
   run: FeedRun,
-  { raw, dedup }: ItemReading,
-  records: Records,
-  { code, detail, errors = [], extra }: Refusal,
+  { reading, account_id }: PlacedItem,
+  records: Records & Parameters<typeof rejectOf>[2],
+  refusal: Refusal,
   now: string,
   money?: AsideMoney,
 ): TradingDecision<Verdict> {
-  const named = extra?.["candidates"] as readonly string[] | undefined;
-  const candidates = named === undefined ? {} : { candidates: named };
-  const { mark, reject: known } = records;
+  const { mark } = records;
+  const { raw, content } = reading;
   const { seq } = raw;
-  if (mark?.status === "applied") return settled(records, { status: "duplicate", made: mark.made }, now);
-  const result: Verdict = { status: "rejected", code, detail, ...candidates };
-  if (mark?.seq === seq && !run.retried) return { ok: true, result, changes: [], events: [] };
-  const after = markOf(run, seq, dedup, mark?.created_at ?? now, { ...result, ...(money ?? moneyOf(mark)) });
+  const repetition = repetitionOf(mark, content);
+  if (mark !== undefined && repetition === "repeated") {
+    return settled(records, { status: "duplicate", made: mark.made }, now);
+  }
+  const reason = mark !== undefined && repetition === "conflict" ? refuseConflict(reading, mark).refusal : refusal;
+  const { code, detail, errors = [], extra } = reason;
+  const { candidates, booked } = (extra ?? {}) as Pick<FeedReject, "candidates" | "booked">;
+  const possible = candidates === undefined ? {} : { candidates };
+  const result: Verdict = { status: "rejected", code, detail, ...possible };
+  const { id, known } = rejectOf(run, reading, records);
+  const isNoted = known !== undefined || (mark?.status === "rejected" && mark.seq === seq);
+  if (isNoted && run.retried === undefined) return { ok: true, result, changes: [], events: [] };
+  const after = markOf(run, reading, mark, now, { ...result, ...(money ?? moneyOf(mark)) });
   const kept = Buffer.byteLength(JSON.stringify(raw)) > limits.feed.max_item_bytes ? { seq, type: raw.type } : raw;
   const reject: FeedReject = {
+    id,
     tenant_id: run.tenant_id,
     source_id: run.source.id,
     seq,
@@ -99,7 +112,9 @@ function noteAside(
     code,
     detail,
     errors,
-    ...candidates,
+    ...possible,
+    ...(booked === undefined ? {} : { booked }),
+    ...(account_id === undefined ? {} : { account_id }),
     tries: (known?.tries ?? 0) + 1,
     created_at: known?.created_at ?? now,
     updated_at: now,
@@ -109,5 +124,7 @@ function noteAside(
     known === undefined
       ? { op: "create", entity: "feed_reject", item: reject }
       : { op: "update", entity: "feed_reject", before: known, after: reject };
-  return { ok: true, result, changes: [{ op: "mark", before: mark, after }, written], events: [] };
+  const noted: TradingChange[] =
+    mark?.status === "applied" || code === "sequence_conflict" ? [] : [{ op: "mark", before: mark, after }];
+  return { ok: true, result, changes: [...noted, written], events: [] };
 }

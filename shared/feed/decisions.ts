@@ -4,11 +4,11 @@ import { reportTerms } from "../domain/command/terms.ts";
 import type { Context } from "../domain/decision.ts";
 import { type AccountItem, applyItem, failed, type ItemLinks, type Made, tradesNeeded } from "../domain/feed/apply.ts";
 import { withoutAside } from "../domain/feed/aside-money.ts";
-import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
+import type { ItemReading } from "../domain/feed/batch.ts";
 import { applyOperation } from "../domain/feed/join-operation.ts";
 import { endOrder, mirrorOrder, type Origin } from "../domain/feed/mirror-order.ts";
-import { operationMarker } from "../domain/feed/operation-marker.ts";
 import type { Dedup } from "../domain/feed/records.ts";
+import { refuseConflict, repetitionOf } from "../domain/feed/repetition.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { setSymbol } from "../domain/feed/symbol-terms.ts";
 import { undoOf } from "../domain/feed/undo.ts";
@@ -19,16 +19,16 @@ import { countMetric, log } from "../runtime/log.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
 import { untilAdmitted } from "../runtime/verdict.ts";
 import type { RetryFeedReject } from "../schema/feed.ts";
-import { type Ref, ref } from "../table/store.ts";
+import { ref } from "../table/store.ts";
 import { type Attempted, decisionAbout, untilOpened } from "../trading/commit.ts";
 import { loadCommands, tradingRef } from "../trading/items.ts";
 import { symbolsOf } from "../trading/market.ts";
+import { accountItemRefs, type ItemOf, operationRefs, orderRefs, recordRefs } from "./item-refs.ts";
 import {
   adoptedBefore,
+  lastOf,
   markOf,
   nowNamed,
-  orderRef,
-  positionRef,
   type Records,
   resolved,
   settled,
@@ -37,22 +37,16 @@ import {
   takenBackBy,
   withoutUndo,
 } from "./marks.ts";
-import { isCommandId, type Linked, linksOf, madeBy, nameOf, spokenOf } from "./operation-links.ts";
+import { type Linked, linksOf, madeBy, nameOf, spokenOf } from "./operation-links.ts";
 import type { FeedReads } from "./unjoined-legs.ts";
 
 /** A source that items are applied of, in whose name and for how long. */
 export interface FeedRun extends Attempted {
   readonly source: FeedSource;
-  /** The item is a reject that is tried again, and is resolved when it is applied. */
-  readonly retried: boolean;
+  /** Identifier of the reject that is tried again, and is resolved when it is applied. */
+  readonly retried?: string;
   /** What a person says of money that could be that of a transaction. */
   readonly said?: RetryFeedReject;
-}
-
-/** What is noted of an item, and the reject that it is where it is tried again. */
-export function recordRefs({ source, retried }: FeedRun, { raw, dedup }: ItemReading) {
-  const mark = tradingRef.dedup(source.id, ...dedup);
-  return { mark, ...(retried ? { reject: tradingRef.feedReject(source.id, raw.seq) } : {}) };
 }
 
 /** What a try came to before a refused item is put aside. */
@@ -104,65 +98,6 @@ interface Account {
   readonly context: Context;
 }
 
-/** Everything that is read for an item by what it says itself: what is noted of it, and who owns the names in it. */
-export function refsOf(run: FeedRun, reading: GoodReading): Readonly<Record<string, Ref<unknown>>> {
-  const { item } = reading;
-  switch (item.type) {
-    case "balance_operation":
-      return operationRefs(run, reading, item);
-    case "order":
-      return orderRefs(run, reading, item);
-    case "account_update":
-    case "symbol":
-      return recordRefs(run, reading);
-    default:
-      return accountItemRefs(run, reading, item);
-  }
-}
-
-type ItemOf<T extends ReadItem["type"]> = Extract<ReadItem, { type: T }>;
-
-function operationRefs(run: FeedRun, reading: GoodReading, { data }: ItemOf<"balance_operation">) {
-  const name = nameOf(data, run.said);
-  const command = name !== undefined && isCommandId(name);
-  return {
-    ...recordRefs(run, reading),
-    tenant: ref.tenant(),
-    known: tradingRef.unique("source_operation", operationMarker(run.source, data.operation_id)),
-    ...(name === undefined || command ? {} : { named: ref.transaction(name) }),
-    ...(name === undefined || !command ? {} : { command: tradingRef.command(name) }),
-  };
-}
-
-type AccountItemRefs = ReturnType<typeof recordRefs> & {
-  readonly position?: ReturnType<typeof positionRef>;
-  readonly order?: ReturnType<typeof orderRef>;
-  readonly deal?: Ref<Dedup>;
-};
-
-function accountItemRefs(run: FeedRun, reading: GoodReading, item: AccountItem): AccountItemRefs {
-  if (item.type === "deal_reversal") {
-    return { ...recordRefs(run, reading), deal: tradingRef.dedup(run.source.id, "deal", item.data.deal_id) };
-  }
-  const opens = item.type === "execution" && item.data.action === "open";
-  const order = opens ? (item.data.order_id ?? undefined) : undefined;
-  return {
-    ...recordRefs(run, reading),
-    position: positionRef(run.source, item.data.position_id),
-    ...(order === undefined ? {} : { order: orderRef(run.source, order) }),
-  };
-}
-
-function orderRefs(run: FeedRun, reading: GoodReading, { data }: ItemOf<"order">) {
-  const position = data.status === "pending" ? null : (data.position_id ?? null);
-  return {
-    ...recordRefs(run, reading),
-    known: orderRef(run.source, data.order_id),
-    ...(position === null ? {} : { trade: positionRef(run.source, position) }),
-    ...(data.status === "pending" ? { symbol: tradingRef.symbol(data.symbol) } : {}),
-  };
-}
-
 /**
  * Money that a platform moved. What it could be the money of is looked for after the account was read: money that is
  * booked between the two changes the account, and the decision is made again.
@@ -192,7 +127,8 @@ function decideOperation(
     decide: (account, market, found, context) => {
       const { tenant, known } = found;
       if (tenant === undefined) throw new Error("The tenant has no policies.");
-      if (known !== undefined && links.claimant === undefined && links.claiming === undefined) {
+      const isBooked = known !== undefined && links.claimant === undefined && links.claiming === undefined;
+      if (isBooked && found.mark?.status !== "applied") {
         const ended = settledAs(run, reading, found, madeBy(known), context.now);
         return freed(ended, found.mark, holder, context);
       }
@@ -259,18 +195,22 @@ function decideAccountItem(
   return decisionAbout<Verdict, typeof refs>(reads, given, {
     account_id: id,
     refs,
-    needs: async (state, { position, deal }) => {
-      const undo = takenBackBy(deal);
+    needs: async (state, { position, remaining, ...deals }) => {
+      const undo = takenBackBy(lastOf(deals));
       since = await sinceDeal(undo, state.balance, reads);
       named = await nowNamed(run.source, undo, reads);
       const symbols = undo === undefined ? opened : [undo.symbol];
-      return { symbols, source: run.source.name, trades: tradesNeeded(state, item, position?.owner_id ?? named, undo) };
+      const trades = tradesNeeded(state, item, position?.owner_id ?? named, undo);
+      const left = remaining === undefined ? [] : [remaining.owner_id];
+      return { symbols, source: run.source.name, trades: [...new Set([...trades, ...left])] };
     },
     decide: (state, market, found, context) => {
-      const { deal, position, order } = found;
+      const { position, order, remaining } = found;
+      const deal = lastOf(found);
       const links = {
         trade_id: position?.owner_id,
         order_id: order?.owner_id ?? null,
+        remaining_id: remaining?.owner_id,
         undo: takenBackBy(deal),
         since,
         named,
@@ -355,20 +295,25 @@ async function decideSymbol(
  */
 function once(
   run: FeedRun,
-  { raw, dedup, ...reading }: ItemReading,
+  reading: ItemReading,
   records: Records,
   now: string,
   decide: (origin: Origin) => TradingDecision<Made>,
 ): TradingDecision<Verdict> {
   const { source } = run;
+  const { raw, dedup, content } = reading;
   const { mark, reject } = records;
-  if (mark?.status === "applied") return settled(records, { status: "duplicate", made: mark.made }, now);
-  if (mark?.status === "rejected" && mark.seq === raw.seq && !run.retried) {
+  const repetition = repetitionOf(mark, content);
+  if (mark !== undefined && repetition === "repeated") {
+    return settled(records, { status: "duplicate", made: mark.made }, now);
+  }
+  if (mark !== undefined && repetition === "conflict") return refuseConflict(reading, mark);
+  if (mark?.status === "rejected" && mark.seq === raw.seq && run.retried === undefined) {
     const { code, detail, candidates } = mark;
     const verdict = { status: "rejected", code: code ?? "item_failed", detail: detail ?? "" } as const;
     return settled(records, { ...verdict, ...(candidates === undefined ? {} : { candidates }) }, now);
   }
-  const adopted = adoptedBefore(run, raw.seq, dedup, records, now);
+  const adopted = adoptedBefore(run, reading, records, now);
   if (adopted !== undefined) return adopted;
   const at = (reading.ok ? reading.item.at : undefined) ?? reject?.created_at ?? now;
   let decision: TradingDecision<Made>;
@@ -381,9 +326,10 @@ function once(
     decision = failed();
   }
   if (!decision.ok) return decision;
-  const undo = dedup[0] === "deal" ? { undo: JSON.stringify(undoOf(decision.changes)) } : {};
+  const isDeal = dedup[0] === "open" || dedup[0] === "close";
+  const undo = isDeal ? { undo: JSON.stringify(undoOf(decision.changes)) } : {};
   const outcome = { status: "applied", made: decision.result, ...undo } as const;
-  const after = markOf(run, raw.seq, dedup, mark?.created_at ?? now, outcome);
+  const after = markOf(run, reading, mark, now, outcome);
   const changes: TradingChange[] = [
     ...decision.changes,
     { op: "mark", before: mark, after },

@@ -88,22 +88,24 @@ export class Explanations {
   /** What may explain that an account differs: items that were put aside, commands, and money that no item reported. */
   async of(login: string, accountId: string | null): Promise<Drift["explained_by"]> {
     const [aside, unreported] = await Promise.all([
-      this.asideOf(login),
+      this.asideOf(login, accountId),
       accountId === null ? [] : this.unreportedOf(accountId),
     ]);
     return [
-      ...aside.map(({ code, seq }) => ({
+      ...aside.map(({ code, id }) => ({
         type: code === "possible_duplicate" ? ("possible_duplicate" as const) : ("reject" as const),
-        id: seq,
+        id,
       })),
       ...unreported,
     ];
   }
 
-  /** Open rejects of a login. */
-  async asideOf(login: string): Promise<readonly FeedReject[]> {
+  /** Open rejects of a login, or of its account where they name none. */
+  private async asideOf(login: string, accountId: string | null): Promise<readonly FeedReject[]> {
     this.rejects ??= this.readRejects();
-    return (await this.rejects).filter(({ item }) => loginIn(item) === login);
+    return (await this.rejects).filter(
+      ({ item, account_id }) => loginIn(item) === login || (account_id !== undefined && account_id === accountId),
+    );
   }
 
   private async readRejects(): Promise<readonly FeedReject[]> {

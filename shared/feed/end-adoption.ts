@@ -48,16 +48,16 @@ async function openAndRetry(drift: Drift, remainingMs: () => number): Promise<bo
   if (source === undefined) return true;
   const left = () => remainingMs() - limits.feed.reserve_ms;
   const newContext = () => systemContext(tenant_id, "baseline");
-  const run = { tenant_id, source, retried: true, newContext, remainingMs: left };
+  const run = { tenant_id, source, newContext, remainingMs: left };
   const positions = await adoptedPositions(drift);
   if (!(await openLeft(run, drift, positions))) return false;
   const names = new Set(positions.map(({ position_id }) => position_id));
   for (let pass = 0; pass < limits.snapshots.baseline_passes; pass += 1) {
     const aside = await asideOf(drift, names);
     let settled = 0;
-    for (const { item } of aside) {
+    for (const { id, item } of aside) {
       if (left() <= limits.commit.reserve_ms) return false;
-      const { status } = await applyAlone(run, readFeedItem(JSON.parse(item)));
+      const { status } = await applyAlone({ ...run, retried: id }, readFeedItem(JSON.parse(item)));
       if (status === "deferred") return false;
       if (status === "applied" || status === "duplicate") settled += 1;
     }

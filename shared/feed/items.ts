@@ -46,7 +46,7 @@ export function deferred(seq: string, code: string, detail: string): FeedResultB
  * Puts an item aside with the reason, unless it was applied or put aside meanwhile. The same item under another number
  * is put aside by itself.
  */
-async function putAside(run: FeedRun, placed: PlacedItem, refusal: Refusal): Promise<FeedResultBody> {
+export async function putAside(run: FeedRun, placed: PlacedItem, refusal: Refusal): Promise<FeedResultBody> {
   const { seq } = placed.reading.raw;
   const outcome = await commitDecision<Verdict>(run, (load, context) =>
     refusal.code === "possible_duplicate"

@@ -3,6 +3,7 @@ import type { ItemReading } from "../domain/feed/batch.ts";
 import { positionMarker } from "../domain/feed/deals.ts";
 import { orderMarker } from "../domain/feed/mirror-order.ts";
 import type { Dedup, FeedReject } from "../domain/feed/records.ts";
+import { withContent } from "../domain/feed/repetition.ts";
 import { settledSince } from "../domain/feed/reversal-repayment.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import type { DealUndo } from "../domain/feed/undo.ts";
@@ -67,7 +68,7 @@ export function settled<R extends { readonly status: string }>(
  */
 export function settledAs(
   run: Parameters<typeof markOf>[0],
-  { raw, dedup }: Pick<ItemReading, "raw" | "dedup">,
+  reading: Named,
   records: Records,
   made: Dedup["made"],
   now: string,
@@ -75,19 +76,22 @@ export function settledAs(
   const { mark: before } = records;
   const decision = settled(records, { status: "duplicate", made } as const, now);
   if (!decision.ok || before?.aside_minor === undefined) return decision;
-  const after = markOf(run, raw.seq, dedup, before.created_at, { status: "applied", made });
+  const after = markOf(run, reading, before, now, { status: "applied", made });
   return { ...decision, changes: [...decision.changes, { op: "mark", before, after } as const] };
 }
 
-/** The note of what became of an item. */
+/** An item by its number, its name and what it books. */
+type Named = Pick<ItemReading, "dedup" | "content"> & { readonly raw: Pick<ItemReading["raw"], "seq"> };
+
+/** The note of what became of an item. It is kept for its time from the newest outcome on. */
 export function markOf(
   { source, tenant_id }: { readonly source: Pick<FeedSource, "id">; readonly tenant_id: string },
-  seq: string,
-  [kind, name]: ItemReading["dedup"],
-  created_at: string,
+  { raw: { seq }, dedup: [kind, name], content }: Named,
+  before: Dedup | undefined,
+  now: string,
   outcome: Pick<Dedup, "status"> & Partial<Pick<Dedup, Told>>,
 ): Dedup {
-  const expires_at = Math.floor(Date.parse(created_at) / 1000) + limits.trading.dedup_kept_seconds;
+  const expires_at = Math.floor(Date.parse(now) / 1000) + limits.trading.dedup_kept_seconds;
   return {
     tenant_id,
     source_id: source.id,
@@ -97,7 +101,8 @@ export function markOf(
     made: {},
     code: null,
     detail: null,
-    created_at,
+    created_at: before?.created_at ?? now,
+    ...(outcome.status === "applied" ? withContent(before, content) : {}),
     ...(outcome.aside_minor === undefined ? { expires_at } : {}),
     ...outcome,
   };
@@ -110,17 +115,11 @@ type Told = "made" | "undo" | "code" | "detail" | "candidates" | "aside_account_
  * The decision that notes an item as settled which its account was adopted with: it is in what was adopted, and would
  * be booked twice. Undefined for any other.
  */
-export function adoptedBefore(
-  run: Parameters<typeof markOf>[0],
-  seq: string,
-  dedup: ItemReading["dedup"],
-  records: Records,
-  now: string,
-) {
+export function adoptedBefore(run: Parameters<typeof markOf>[0], reading: Named, records: Records, now: string) {
   const { baseline, mark: before } = records;
-  const included = baseline?.source_id === run.source.id && BigInt(seq) <= BigInt(baseline.as_of_seq);
+  const included = baseline?.source_id === run.source.id && BigInt(reading.raw.seq) <= BigInt(baseline.as_of_seq);
   if (!included) return undefined;
-  const after = markOf(run, seq, dedup, before?.created_at ?? now, { status: "applied" });
+  const after = markOf(run, reading, before, now, { status: "applied" });
   const changes = [{ op: "mark", before, after } as const, ...resolved(records, now, { resolution: "in_baseline" })];
   return { ok: true, result: { status: "duplicate", made: {} }, changes, events: [] } as const;
 }
@@ -130,14 +129,14 @@ export function takenBackBy(deal: Dedup | undefined): DealUndo | undefined {
   return deal?.undo === undefined ? undefined : (JSON.parse(deal.undo) as DealUndo);
 }
 
-/** The trade that the name of a position stands for which a deal closed that is taken back. */
+/** The trade that the name of a position now stands for which a deal took away from it that is taken back. */
 export async function nowNamed(
   source: Pick<FeedSource, "id">,
   undo: DealUndo | undefined,
   { load }: Pick<Reads, "load">,
 ): Promise<string | undefined> {
-  const name = undo?.closed?.position?.source_position_id;
-  if (name == null) return undefined;
+  const name = undo?.closed?.renamed?.from ?? undo?.closed?.position?.source_position_id;
+  if (name === undefined) return undefined;
   return (await load({ claim: positionRef(source, name) })).claim?.owner_id;
 }
 
@@ -161,6 +160,18 @@ export function withoutUndo<R extends { readonly status: string }>(
   before: Dedup | undefined,
 ): TradingDecision<R> {
   if (!decision.ok || before === undefined || decision.result.status !== "applied") return decision;
-  const { undo: _undo, ...after } = before;
+  const { undo: _undo, ...rest } = before;
+  const after = { ...rest, taken_back: true } as const;
   return { ...decision, changes: [...decision.changes, { op: "mark", before, after }] };
+}
+
+/** What is noted of the deal that a reversal takes back: a close before the opening that has the same name. */
+export function lastOf({
+  opened,
+  closed,
+}: {
+  readonly opened?: Dedup | undefined;
+  readonly closed?: Dedup | undefined;
+}) {
+  return closed?.undo === undefined ? opened : closed;
 }

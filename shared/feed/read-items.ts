@@ -1,8 +1,10 @@
 import * as z from "zod/mini";
 import { type Refusal, refuseFields } from "../domain/decision.ts";
 import type { DedupName, FeedItem, ItemReading, ReadItem } from "../domain/feed/batch.ts";
+import { contentOf } from "../domain/feed/repetition.ts";
 import { checkedValue } from "../http/validate.ts";
 import { limits } from "../limits.ts";
+import { sha256 } from "../runtime/digest.ts";
 import { FeedAccountUpdate, FeedDealReversal, FeedPositionUpdate } from "../schema/feed/items.ts";
 import { FeedBalanceOperation, type FeedData, FeedExecution, FeedOrder, FeedSwap, FeedSymbol } from "../schema/feed.ts";
 import { TimestampInput } from "../schema/fields.ts";
@@ -24,7 +26,10 @@ const schemas = {
 export function readFeedItem(given: FeedItem): ItemReading {
   const raw = wellFormed(given) as FeedItem;
   const { seq, type, at, data } = raw;
-  const wrong = (refusal: Refusal): ItemReading => ({ raw, dedup: ["item", seq], ok: false, refusal });
+  const wrong = (refusal: Refusal): ItemReading => ({
+    ...{ raw, dedup: ["item", nameAt(seq, raw)], content: [] },
+    ...{ ok: false, refusal },
+  });
   if (Buffer.byteLength(JSON.stringify(raw)) > limits.feed.max_item_bytes) {
     const detail = `An item may have at most ${limits.feed.max_item_bytes} bytes.`;
     return wrong({ code: "payload_too_large", detail });
@@ -40,7 +45,13 @@ export function readFeedItem(given: FeedItem): ItemReading {
   }
   const happened = moment.value === undefined ? undefined : new Date(String(moment.value)).toISOString();
   const item = { seq, type, at: happened, data: checked.value } as ReadItem;
-  return { raw, dedup: dedupOf(item), ok: true, item };
+  const dedup = dedupOf(item);
+  return { raw, dedup, content: contentOf(dedup, item), ok: true, item };
+}
+
+/** The name of an item that has no other than its number and all that it says. */
+function nameAt(seq: string, said: unknown): string {
+  return `${seq} ${sha256(JSON.stringify(said))}`;
 }
 
 /** The value with U+FFFD for every half of a surrogate pair, which many readers of JSON refuse. */
@@ -55,9 +66,9 @@ function wellFormed(value: unknown): unknown {
 function dedupOf(item: ReadItem): DedupName {
   switch (item.type) {
     case "execution":
-      return ["deal", item.data.deal_id];
+      return [item.data.action, item.data.deal_id];
     case "order":
-      return ["order", JSON.stringify([item.data.order_id, item.data.status, item.at ?? item.seq])];
+      return ["order", JSON.stringify([item.data.order_id, item.at ?? item.seq, item.data])];
     case "swap":
       return ["swap", JSON.stringify([item.data.position_id, item.data.for_date])];
     case "position_update":
@@ -69,6 +80,6 @@ function dedupOf(item: ReadItem): DedupName {
     case "balance_operation":
       return ["operation", item.data.operation_id];
     case "symbol":
-      return ["item", item.seq];
+      return ["item", nameAt(item.seq, item.data)];
   }
 }

@@ -115,7 +115,10 @@ function headerParametersOf(row: Route): string[] {
 /** Path parameters other than identifiers. */
 const named: Readonly<Record<string, { readonly pattern: string; readonly description: string }>> = {
   symbol: { pattern: `^${symbolPattern}$`, description: "Symbol name." },
-  seq: { pattern: "^[1-9][0-9]{0,14}$", description: "Sequence number of the rejected item." },
+  seq: {
+    pattern: "^[1-9][0-9]{0,14}(?:\\.[0-9a-f]{16})?$",
+    description: "Identifier (`reject_id`) of the rejected item: its sequence number, with a suffix if it has one.",
+  },
   snapshot_id: { pattern: "^.{1,64}$", description: "Identifier of the snapshot, assigned by the bridge." },
   command_id: { pattern: "^cmd_[0-9A-HJKMNP-TV-Z]{26}$", description: "Command identifier." },
 };

@@ -128,13 +128,21 @@ export const sendFeedBatch = route({
   path: "/feed/sources/{id}/batches",
   tag: "Feed",
   summary: "Submit platform events",
-  description: `Up to 100 items, numbered without gaps. Each item is applied once: a number that was processed before,
-and a deal, order, swap or operation that was applied under another number, returns \`duplicate\`. A batch that starts
+  description: `Up to 100 items, numbered without gaps. Each item is applied once: one that was processed before, under
+the same number or another one, returns \`duplicate\`. A batch that starts
 after the expected number is refused as a whole with \`sequence_gap\`; send the missing items first. An item that
 cannot be applied is set aside as \`rejected\` (see the rejects of the source) and does not block later items. An item
 that must wait is \`deferred\`: send the items after \`accepted_through\` again. A batch without items is a heartbeat:
 send one every 15 seconds. After \`silent_after_seconds\` of the source (60) without a batch it is stale, and no
 decision is made on its positions.
+
+A name stands for what it booked: that of a deal is its \`action\` with its \`deal_id\`, so a position may be closed
+under the ticket that opened it. An item that comes again is compared with what its name has applied: logins,
+positions, symbol, side, lots, price and amounts, numbers by value. Its time, stops and order are not compared, nor is
+a member that one of the two leaves out. If it differs, it is \`rejected\` with \`deal_conflict\`, and the reject shows
+both; a person retries or dismisses it. A deal that was taken back may come again with another content, and every
+content that a name ever applied stays a \`duplicate\`: a history that is sent again books nothing twice. An item under
+a number that was processed with another item is \`rejected\` with \`sequence_conflict\`.
 
 Text is cleaned, never refused: control and invisible characters (such as padding with zero bytes) are removed from
 identifiers, which are then normalised to NFC; a lone surrogate becomes U+FFFD; a description is cut at 200 characters.
@@ -144,11 +152,13 @@ Types of items and their \`data\`:
 - \`execution\`: a deal that opened lots (\`action: open\`, \`platform_login\`, \`deal_id\`, \`position_id\`,
   \`symbol\`, \`side\`, \`lots\`, \`price\`, and optional \`order_id\`, \`stop_loss\`, \`take_profit\`,
   \`commission\`, \`swap\`, \`profit\`, \`margin_rate\`) or closed them (\`action: close\`, \`deal_id\`,
-  \`position_id\`, \`price\`, and optional \`lots\`, \`profit\`, \`commission\`, \`swap\`, \`reason\`). Amounts
-  in the item take precedence over amounts that the service calculates.
+  \`position_id\`, \`price\`, and optional \`lots\`, \`profit\`, \`commission\`, \`swap\`, \`reason\`,
+  \`remaining_position_id\`: the position that the lots which are left go on under). Amounts in the item take precedence
+  over amounts that the service calculates. A closed position may come again with a later opening.
 - \`deal_reversal\`: a deal that the platform took back (\`reversal_id\`, \`platform_login\`, \`deal_id\`). The amounts
   that it booked are booked back, and its trade is open again, or closed with the reason \`reversed\`. Of several deals
-  of a position, take the last one back first.
+  of a position, take the last one back first; of a close and an opening with one \`deal_id\`, the close is taken back
+  first. A correction that only adds a member, or leaves one out, needs a \`deal_id\` of its own.
 - \`order\`: a pending order placed or changed (\`status: pending\`, \`order_id\`, \`platform_login\`, \`type\`,
   \`symbol\`, \`side\`, \`lots\` and its prices) or ended (\`filled\`, \`cancelled\`, \`expired\`, \`rejected\`).
 - \`swap\`: \`position_id\`, \`amount\`, \`for_date\`.

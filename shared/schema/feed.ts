@@ -106,6 +106,7 @@ export const FeedClosing = z.strictObject({
   platform_login: z.optional(PlatformId),
   deal_id: PlatformId,
   position_id: PlatformId,
+  remaining_position_id: nullable(PlatformId),
   lots: nullable(Decimal),
   price: Decimal,
   ...money,
@@ -300,6 +301,10 @@ export const RetryFeedRejectRequest = z
 /** A rejected item as received, with the reason of the last attempt. */
 export const FeedReject = z.object({
   object: described(z.literal("feed_reject"), "Resource type; always this value."),
+  reject_id: described(
+    z.string(),
+    "Identifier of the reject at its source: `seq`, with a suffix if another item was rejected at that number.",
+  ),
   source_id: described(z.string(), "Feed source identifier."),
   seq: described(z.string(), "Sequence number assigned by the source."),
   status: described(z.enum(["open", "resolved"]), "Whether the item is `open` or `resolved`."),
@@ -320,10 +325,16 @@ export const FeedReject = z.object({
     z.array(z.string()),
     "With `possible_duplicate`: transactions and commands that the money could belong to; empty otherwise.",
   ),
-  resolution: described(
-    z.nullable(z.enum(["applied", "in_baseline"])),
-    "`applied`, or `in_baseline` if its account was adopted from a snapshot that includes the item; null while open.",
+  booked: described(
+    z.nullable(z.record(z.string(), z.string())),
+    "With `deal_conflict`: what was applied under the name of the item, numbers in shortest form; null otherwise.",
   ),
+  resolution: described(
+    z.nullable(z.enum(["applied", "in_baseline", "dismissed"])),
+    "`applied`, `in_baseline` if its account was adopted from a snapshot that includes the item, or `dismissed`; " +
+      "null while open.",
+  ),
+  reason: described(z.nullable(z.string()), "Why the item was dismissed; null unless it was."),
   tries: described(z.int(), "Number of attempts to apply the item."),
   ...ownFields,
 });

@@ -68,6 +68,8 @@ const titles = {
     market_closed: "The market of the symbol is closed.",
     metrics_stale: "A required price is too old.",
     symbol_disabled: "The symbol is disabled for new trades.",
+    deal_conflict: "Something else was applied under this name.",
+    sequence_conflict: "Another item was processed under this number.",
     possible_duplicate: "The money may belong to an existing transaction.",
     transaction_mismatch: "The money does not belong to this transaction.",
     command_outstanding: "A command to the trading platform has not ended yet.",

@@ -44,8 +44,8 @@ export const tradingRef = {
   order: (id: string): Ref<Order> => ({ keyIn: (tenant) => orders.key(tenant, id) }),
   risk: (accountId: string): Ref<StoredRisk> => ({ keyIn: (tenant) => risks.key(tenant, accountId) }),
   feedSource: (id: string): Ref<FeedSource> => ({ keyIn: (tenant) => feedSources.key(tenant, id) }),
-  feedReject: (sourceId: string, seq: string): Ref<FeedReject> => ({
-    keyIn: (tenant) => feedRejects.key(tenant, sourceId, seq),
+  feedReject: (sourceId: string, id: string): Ref<FeedReject> => ({
+    keyIn: (tenant) => feedRejects.key(tenant, sourceId, id),
   }),
   command: (id: string): Ref<Command> => ({ keyIn: (tenant) => commands.key(tenant, id) }),
   dedup: (sourceId: string, kind: Dedup["kind"], name: string): Ref<Dedup> => ({

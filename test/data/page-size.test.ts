@@ -100,7 +100,8 @@ beforeAll(async () => {
     writes.push(writeOf(api, events, event));
     const errors = [...Array(100)].map((_, at) => ({ pointer: `#/${'"'.repeat(99)}${at}`, code: "c", detail: "d" }));
     const reject = {
-      ...{ tenant_id: tenant, source_id: source, seq: String(place + 1), status: "open", code: "item_failed" },
+      ...{ id: String(place + 1), tenant_id: tenant, source_id: source, seq: String(place + 1) },
+      ...{ status: "open", code: "item_failed" },
       ...{ item: JSON.stringify({ a: '"'.repeat(8000) }), detail: "", errors, tries: 1 },
       ...{ created_at: now, updated_at: now, version: 1 },
     } as unknown as FeedReject;

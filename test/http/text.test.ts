@@ -257,7 +257,7 @@ describe("text of a feed", () => {
     const reading = read({ platform_login: `70${dirty}01`, deal_id: "d1\u0000\u0000", order_id: "e\u0301\r\n" });
     expect(reading).toMatchObject({
       ok: true,
-      dedup: ["deal", "d1"],
+      dedup: ["open", "d1"],
       item: { data: { platform_login: expect.stringMatching(/^70\ufffd*01$/), deal_id: "d1", order_id: "\u00e9" } },
     });
   });

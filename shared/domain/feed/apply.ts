@@ -7,7 +7,7 @@ import type { TradingState } from "../trading/open-trade.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import type { Trade } from "../trading/trade.ts";
 import type { ReadItem } from "./batch.ts";
-import { accrueDeal, closeDeal, openDeal } from "./deals.ts";
+import { accrueDeal, closeDeal, type DealLinks, openDeal } from "./deals.ts";
 import type { Origin } from "./mirror-order.ts";
 import { updatePosition } from "./position-update.ts";
 import { reverseDeal, tradesOf } from "./reversal.ts";
@@ -21,6 +21,8 @@ export interface ItemLinks {
   /** The trade that its position stands for. */
   readonly trade_id: string | undefined;
   readonly order_id: string | null;
+  /** The trade that the name stands for which a close gives to what is left. */
+  readonly remaining_id?: string | undefined;
   /** What the deal is taken back by that a reversal names; undefined where there is none. */
   readonly undo?: DealUndo | undefined;
   /** The trade that the name of a position now stands for which that deal closed. */
@@ -42,7 +44,8 @@ export function applyItem(
   context: Context,
 ): TradingDecision<Made> {
   const trade = links.trade_id === undefined ? undefined : state.trades.get(links.trade_id);
-  const known = { trade, order_id: links.order_id };
+  const remaining = links.remaining_id === undefined ? undefined : state.trades.get(links.remaining_id);
+  const known = { trade, order_id: links.order_id, remaining };
   const decision =
     item.type === "deal_reversal"
       ? reverseDeal(state, market, links, origin, context)
@@ -56,7 +59,7 @@ function tradeDecision(
   state: TradingState,
   market: Market,
   item: Exclude<AccountItem, { type: "deal_reversal" }>,
-  known: { readonly trade: Trade | undefined; readonly order_id: string | null },
+  known: DealLinks,
   origin: Origin,
   context: Context,
 ): TradingDecision<Trade | undefined> {

@@ -1,5 +1,6 @@
 import type { FeedBatchBody, FeedData, FeedReceiptBody, FeedResultBody } from "../../schema/feed.ts";
 import { type Refusal, refuseFields } from "../decision.ts";
+import type { Content } from "./repetition.ts";
 import type { FeedSource } from "./source.ts";
 
 /** One item of a batch as it came. */
@@ -40,9 +41,12 @@ export function nextExpected(expected: string, results: readonly FeedResultBody[
   return String(BigInt(expected) + BigInt(first === -1 ? results.length : first));
 }
 
-/** What a source calls the things that its items are about, so that each is applied once whatever its number is. */
+/**
+ * What a source calls the things that its items are about, so that each is applied once whatever its number is. A deal
+ * is named by what it does too: some platforms close a position under the ticket that it was opened with.
+ */
 export type DedupName = readonly [
-  kind: "deal" | "order" | "operation" | "swap" | "position" | "account" | "reversal" | "item",
+  kind: "open" | "close" | "order" | "operation" | "swap" | "position" | "account" | "reversal" | "item",
   name: string,
 ];
 
@@ -57,16 +61,15 @@ export type ReadItem = {
   };
 }[keyof FeedData];
 
-/** An item as it came with its name, and either what it says or why it can never be applied. */
-export type ItemReading = { readonly raw: FeedItem; readonly dedup: DedupName } & (
+/** An item as it came with its name and what it books, and either what it says or why it can never be applied. */
+export type ItemReading = { readonly raw: FeedItem; readonly dedup: DedupName; readonly content: Content } & (
   | { readonly ok: true; readonly item: ReadItem }
   | { readonly ok: false; readonly refusal: Refusal }
 );
 
-/** What became of a batch, as the API shows it: the known items first, as they come before the fresh ones. */
+/** What became of a batch, as the API shows it. */
 export function receiptBody(
   source: Pick<FeedSource, "first_seq" | "next_seq">,
-  known: readonly FeedItem[],
   results: readonly FeedResultBody[],
 ): FeedReceiptBody {
   const { first_seq, next_seq } = source;
@@ -74,6 +77,6 @@ export function receiptBody(
     object: "feed_receipt",
     accepted_through: next_seq === first_seq ? null : String(BigInt(next_seq) - 1n),
     expected_next_seq: next_seq,
-    results: [...known.map(({ seq }) => ({ seq, status: "duplicate" as const })), ...results],
+    results: [...results],
   };
 }

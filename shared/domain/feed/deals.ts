@@ -27,6 +27,8 @@ export interface DealLinks {
   /** The trade that the position stands for. */
   readonly trade: Trade | undefined;
   readonly order_id: string | null;
+  /** The trade that the name stands for which a close gives to what is left. */
+  readonly remaining?: Trade | undefined;
 }
 
 /** Minor units of money with a sign; undefined when it has more digits than its currency, apart from zeros. */
@@ -79,7 +81,8 @@ export function openDeal(
   const { account } = state;
   if (account.status === "closed") return refuseTrading("account_closed", "The account is closed.");
   const { trade: known } = links;
-  if (known !== undefined && (known.account_id !== account.id || account.position_mode === "hedging")) {
+  const isHeld = known?.status === "open" && (known.account_id !== account.id || account.position_mode === "hedging");
+  if (isHeld) {
     return refuseTrading("position_known", "A position of this source has this id already.", "position_id");
   }
   const booked = platformMoney(account.currency, data);
@@ -114,7 +117,10 @@ function realised({ gross_minor = 0n, swap_minor = 0n }: PlatformMoney): "profit
   return swap_minor === 0n ? undefined : "swap";
 }
 
-/** With netting a platform may name the position after a flip as the one before it: then the name moves along. */
+/**
+ * With netting a platform may name the position after a flip as the one before it: then the name moves along. So does
+ * the name of a position that is closed, with a later opening.
+ */
 export function claimPosition(
   source: Origin["source"],
   positionId: string,
@@ -145,26 +151,54 @@ export function refusePosition(trade: Trade | undefined) {
   return refuseTrading("unknown_position", detail, "position_id");
 }
 
-/** Decides a deal that a platform closed lots with, at its price and with its money. */
+/**
+ * Decides a deal that a platform closed lots with, at its price and with its money. What is left may go on under
+ * another name: a platform may close a part of a position under its ticket, and give the rest a new one.
+ */
 export function closeDeal(
   state: TradingState,
   market: Market,
   data: Closing,
   links: DealLinks,
-  { at }: Origin,
+  { source, at }: Origin,
   context: Context,
 ): TradingDecision<Trade | undefined> {
   const open = openSide(state, links.trade);
   if (open === undefined) return refusePosition(links.trade);
   const booked = platformMoney(state.account.currency, data);
   if (!booked.ok) return refuseMoney(booked.member, state.account);
-  const { deal_id, lots = null, price, reason = "client" } = data;
-  const closing = { price, reason, at, source_trade_id: deal_id, platform: booked.money };
-  const decision = closeTrade(state, open, market, lots === null ? closing : { ...closing, lots }, context);
+  const { deal_id, position_id, lots = null, price, reason = "client", remaining_position_id: named = null } = data;
+  const remaining_name = named === position_id ? null : named;
+  if (remaining_name !== null && links.remaining?.status === "open") {
+    return refuseTrading("position_known", "A position of this source has this id already.", "remaining_position_id");
+  }
+  const closing = {
+    ...{ price, reason, at, source_trade_id: deal_id, platform: booked.money },
+    ...(lots === null ? {} : { lots }),
+    ...(remaining_name === null ? {} : { remaining_name }),
+  };
+  const decision = closeTrade(state, open, market, closing, context);
   if (!decision.ok) return decision;
-  const { trade } = decision.result;
-  const done = withStopOut(state, market, decision, { reason, position: open.position }, context);
-  return { ...done, result: trade };
+  const { trade, position } = decision.result;
+  if (named !== null && position === undefined) {
+    return refuseTrading("validation_failed", "names what is left, and nothing is", "remaining_position_id");
+  }
+  const renamed =
+    remaining_name === null ? [] : renamedPosition(source, open.trade, position_id, remaining_name, links.remaining);
+  const { changes, ...done } = withStopOut(state, market, decision, { reason, position: open.position }, context);
+  return { ...done, result: trade, changes: [...changes, ...renamed] };
+}
+
+/** The name of a position goes from one to another. The new one may be that of a position that is closed. */
+export function renamedPosition(
+  source: Origin["source"],
+  trade: Trade,
+  from: string,
+  to: string,
+  known?: Pick<Trade, "id">,
+): TradingChange[] {
+  const release = { kind: "source_position", value: positionMarker(source, from), owner: trade.id } as const;
+  return [{ op: "release", ...release }, claimPosition(source, to, trade, known)];
 }
 
 /** Decides a night's swap that a platform charged or paid. */

@@ -14,8 +14,12 @@ export interface Dedup {
   readonly status: "applied" | "rejected";
   /** Identifiers of what it made, such as `trade_id`. */
   readonly made: Readonly<Record<string, string>>;
+  /** All that was applied under the name, each as JSON and the last at the end; absent where the name says it. */
+  readonly contents?: readonly string[];
   /** What it is taken back by, as JSON; only of a deal that was not. */
   readonly undo?: string;
+  /** The last that was applied is taken back. */
+  readonly taken_back?: true;
   /** Why it was rejected. */
   readonly code: string | null;
   readonly detail: string | null;
@@ -30,8 +34,10 @@ export interface Dedup {
   readonly expires_at?: number;
 }
 
-/** A rejected item, kept until a client retries it. */
+/** A rejected item, kept until it is applied or dismissed. */
 export interface FeedReject {
+  /** Its number in the feed, with a suffix where another item was rejected at this number. */
+  readonly id: string;
   readonly tenant_id: string;
   readonly source_id: string;
   /** Its number in the feed. */
@@ -44,8 +50,14 @@ export interface FeedReject {
   readonly errors: readonly FieldError[];
   /** Transactions whose money it could be; absent where that is not the question. */
   readonly candidates?: readonly string[];
-  /** How it was resolved; absent unless what it did was adopted with its account. */
-  readonly resolution?: "in_baseline";
+  /** What was applied under its name, where it contradicts that. */
+  readonly booked?: Readonly<Record<string, string>>;
+  /** The account that it was decided about; absent where none was found. */
+  readonly account_id?: string;
+  /** How it was resolved; absent where it was applied. */
+  readonly resolution?: "in_baseline" | "dismissed";
+  /** Why a person dismissed it. */
+  readonly reason?: string;
   readonly tries: number;
   readonly created_at: string;
   readonly updated_at: string;
@@ -57,11 +69,15 @@ export interface FeedReject {
 /** The reject as the API shows it. */
 export function rejectBody(reject: FeedReject): FeedRejectBody {
   const {
+    id: reject_id,
     tenant_id: _tenant,
     expires_at: _expires,
     item,
+    account_id: _account,
     errors,
     candidates = [],
+    booked = null,
+    reason = null,
     resolution = "applied",
     ...fields
   } = reject;
@@ -69,10 +85,13 @@ export function rejectBody(reject: FeedReject): FeedRejectBody {
   return {
     ...fields,
     object: "feed_reject",
+    reject_id,
     item: JSON.parse(item) as Record<string, unknown>,
     errors: [...errors],
     candidates: [...candidates],
+    booked,
+    reason,
     resolution: reject.status === "open" ? null : resolution,
-    _links: { source: { href: source }, retry: { href: `${source}/rejects/${reject.seq}/retry` } },
+    _links: { source: { href: source }, retry: { href: `${source}/rejects/${reject.id}/retry` } },
   };
 }

@@ -12,7 +12,7 @@ import { liquidatorOf } from "../trading/pricing/source.ts";
 import { lotDigits, type TradingSymbol } from "../trading/pricing/symbol.ts";
 import { type Trade, tradeEvent } from "../trading/trade.ts";
 import type { ItemLinks } from "./apply.ts";
-import { claimPosition } from "./deals.ts";
+import { claimPosition, renamedPosition } from "./deals.ts";
 import type { Origin } from "./mirror-order.ts";
 import { withoutCorrections } from "./reversal-repayment.ts";
 import type { DealUndo } from "./undo.ts";
@@ -53,6 +53,8 @@ export function reverseDeal(
   const [first] = trades;
   const symbol = market.symbols.get(undo.symbol);
   if (symbol === undefined) return refuseTrading("symbol_not_found", "The symbol of the deal is not known.");
+  const names = nameBack(state, undo, named, source);
+  if (names === undefined) return refuseLater();
   const terms = { trades: state.trades, symbol, undo, at, context };
   const opened = withoutOpening(openBook(state), terms);
   const reopened = opened.ok ? withClosing(opened.book, terms) : opened;
@@ -69,8 +71,7 @@ export function reverseDeal(
   const repaid = since === undefined ? booked : withoutCorrections(booked, since, context);
   const settled = settleBook(repaid, liquidatorOf(market, [...state.positions, { source: source.name }]), context);
   const decision = closeBook(state, settled, context, { result: first });
-  const claim = nameBack(state, undo, named, source);
-  return decision.ok ? { ...decision, changes: [...decision.changes, ...claim] } : decision;
+  return decision.ok ? { ...decision, changes: [...decision.changes, ...names] } : decision;
 }
 
 /** The entry of nothing that every closed trade has; it says at which item a trade ended that was not to be. */
@@ -194,15 +195,20 @@ function reopened(book: Book, trade: Trade, { symbol, undo, context }: Terms): S
 
 function givenBack(book: Book, slice: Trade, root: Trade, { symbol, undo, context }: Terms): Step {
   const position = book.positions.find(({ trade_id }) => trade_id === root.id);
-  if (position === undefined || position.open_price !== slice.open_price) return refuseLater();
+  const { renamed } = undo.closed ?? {};
+  const isLater = renamed !== undefined && renamed.to !== position?.source_position_id;
+  if (position === undefined || isLater || position.open_price !== slice.open_price) return refuseLater();
   const share = slice.commission_minor - bookedOf(undo, slice.id, "commission");
   const sum = (a: string, b: string) => decimalText(rational(a).add(rational(b)), lotDigits(symbol));
   const lots = sum(position.lots, slice.lots);
   const swap_minor = position.swap_minor + BigInt(undo.closed?.swap ?? "0");
   const margin_requirement = requirementOf(symbol, position);
-  const held = next({ ...position, ...numberOf(context), lots, swap_minor, margin_requirement }, context);
+  const name = renamed === undefined ? {} : { source_position_id: renamed.from };
+  const held = next({ ...position, ...numberOf(context), ...name, lots, swap_minor, margin_requirement }, context);
   const kept = { ...held, margin_minor: positionMargin(book.account, symbol, held) };
-  const parent = next({ ...root, lots, swap_minor, commission_minor: root.commission_minor + share }, context);
+  const commission_minor = root.commission_minor + share;
+  const source_trade_id = renamed?.from ?? root.source_trade_id;
+  const parent = next({ ...root, source_trade_id, lots, swap_minor, commission_minor }, context);
   const none = decimalText(rational("0"), lotDigits(symbol));
   const taken = { ...nothing, lots: none, initial_lots: none, conversion: null, close_reason: "reversed" } as const;
   const after = next({ ...slice, ...taken }, context);
@@ -215,20 +221,23 @@ function givenBack(book: Book, slice: Trade, root: Trade, { symbol, undo, contex
 }
 
 /**
- * The name of a position that is open again goes back to its trade: from the one that the deal turned it into, or from
- * one that a later deal opened under this name and that is over.
+ * The changes by which the name of a position goes back to it: from the trade that the deal turned it into, from one
+ * that a later deal opened under this name and that is over, or from the name that the deal gave to what it left.
+ * Undefined where another open position has the name.
  */
 function nameBack(
-  { account, positions, trades }: TradingState,
+  { trades }: TradingState,
   { opened, closed }: DealUndo,
   named: string | undefined,
   source: Origin["source"],
-): TradingChange[] {
-  const turned = opened?.before === undefined ? opened?.trade : undefined;
-  const [from, to] = [turned ?? named, closed?.of].map((id) => (id === undefined ? undefined : trades.get(id)));
-  const name = to?.source_trade_id ?? null;
-  if (from === undefined || to === undefined || name === null || from.id === to.id) return [];
-  const isOver = turned !== undefined || positions.every(({ trade_id }) => trade_id !== from.id);
-  const isOwn = from.account_id === account.id && from.source_trade_id === name;
-  return isOver && isOwn ? [claimPosition(source, name, to, from)] : [];
+): TradingChange[] | undefined {
+  const name = closed?.renamed?.from ?? closed?.position?.source_position_id;
+  const root = closed === undefined ? undefined : trades.get(closed.of);
+  if (closed === undefined || root === undefined || name === undefined || named === root.id) return [];
+  const holder = named === undefined ? undefined : trades.get(named);
+  if (holder?.status === "open" && holder.id !== opened?.trade) return undefined;
+  const { renamed } = closed;
+  return renamed === undefined
+    ? [claimPosition(source, name, root, holder)]
+    : renamedPosition(source, root, renamed.to, name, holder);
 }

@@ -30,6 +30,8 @@ export interface DealUndo {
     readonly of: string;
     /** Swap that was accrued on what it closed. */
     readonly swap: string;
+    /** The names of what is left of the position, where it goes on under another one. */
+    readonly renamed?: { readonly from: string; readonly to: string };
     /** The position that is not there any more, as far as its trade does not say it. */
     readonly position?: Pick<
       Position,
@@ -106,7 +108,11 @@ function closedBy({ id, parent_trade_id }: Trade, positions: readonly PositionCh
   if (change === undefined || change.op === "create") throw new Error(`The position of ${id} did not change.`);
   const { before } = change;
   const of = parent_trade_id ?? id;
-  if (change.op === "update") return { trade: id, of, swap: String(before.swap_minor - change.after.swap_minor) };
+  if (change.op === "update") {
+    const [from, to] = [before.source_position_id, change.after.source_position_id];
+    const renamed = from === undefined || to === undefined || from === to ? {} : { renamed: { from, to } };
+    return { trade: id, of, swap: String(before.swap_minor - change.after.swap_minor), ...renamed };
+  }
   const { version, margin_requirement, leverage_version, source_position_id, swap_through } = before;
   const position = {
     version,

@@ -41,6 +41,8 @@ export interface Closing {
   /** When it happened at its source; now when absent. */
   readonly at?: string;
   readonly source_trade_id?: string | null;
+  /** The name at its source under which what is left of the position goes on; its own when absent. */
+  readonly remaining_name?: string;
   readonly platform?: PlatformMoney;
 }
 
@@ -117,11 +119,11 @@ export function closeStep(
   const left = rational(position.lots).sub(rational(lots));
   const kept = left.equals(0n)
     ? undefined
-    : remainder(book, symbol, position, decimalText(left, lotDigits(symbol)), sums, context);
+    : named(remainder(book, symbol, position, decimalText(left, lotDigits(symbol)), sums, context), closing);
   const booked = bookEntries(book, entriesOf(slice.id, sums), context);
   const positions =
     kept === undefined ? booked.positions.filter(({ id }) => id !== position.id) : replaced(booked.positions, kept);
-  const parent = kept === undefined ? undefined : reducedTrade(trade, kept, sums, context);
+  const parent = kept === undefined ? undefined : reducedTrade(trade, kept, sums, closing, context);
   const after = withPositions(
     {
       ...booked,
@@ -254,9 +256,14 @@ function remainder(
   };
 }
 
-function reducedTrade(trade: Trade, kept: Position, sums: Sums, context: Context): Trade {
+function named(kept: Position, { remaining_name }: Closing): Position {
+  return remaining_name === undefined ? kept : { ...kept, source_position_id: remaining_name };
+}
+
+function reducedTrade(trade: Trade, kept: Position, sums: Sums, { remaining_name }: Closing, context: Context): Trade {
   return {
     ...trade,
+    source_trade_id: remaining_name ?? trade.source_trade_id,
     lots: kept.lots,
     commission_minor: trade.commission_minor - sums.openCommission,
     swap_minor: kept.swap_minor,

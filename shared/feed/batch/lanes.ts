@@ -60,10 +60,14 @@ async function settleNext(run: FeedRun, lane: Lane): Promise<void> {
 }
 
 /** A fault of ours with one item holds up its account, and neither the others nor what the batch returns for them. */
-export async function settledOrDeferred(run: FeedRun, item: PlacedItem): Promise<FeedResultBody> {
+export async function settledOrDeferred(
+  run: FeedRun,
+  item: PlacedItem,
+  settle: () => Promise<FeedResultBody> = () => settleItem(run, item),
+): Promise<FeedResultBody> {
   const { seq } = item.reading.raw;
   if (!hasTime(run)) return deferred(seq, "service_unavailable", "There was no time left for it.");
-  return settleItem(run, item).catch((error: unknown) => deferredBy(run, seq, error));
+  return settle().catch((error: unknown) => deferredBy(run, seq, error));
 }
 
 function deferredBy(run: FeedRun, seq: string, error: unknown): FeedResultBody {

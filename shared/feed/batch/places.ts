@@ -16,7 +16,8 @@ import { inParallel } from "../../runtime/parallel.ts";
 import { accounts, balances, clients, type Key, orders, risks, trades, uniques } from "../../table/entities.ts";
 import { identityOf, type Ref } from "../../table/store.ts";
 import { readMarketWith } from "../../trading/market.ts";
-import { type FeedRun, type PlacedItem, refsOf } from "../decisions.ts";
+import type { FeedRun, PlacedItem } from "../decisions.ts";
+import { refsOf } from "../item-refs.ts";
 import { nameOf } from "../operation-links.ts";
 import { type BatchMemory, holderKeys, knownPositions, leadsTo, ledTo } from "./memory.ts";
 import type { Lane } from "./together.ts";
@@ -25,6 +26,8 @@ import type { Lane } from "./together.ts";
 interface Names {
   readonly login: string | undefined;
   readonly position: string | undefined;
+  /** The name that it gives to what is left of the position. */
+  readonly remaining?: string | undefined;
   readonly order: string | undefined;
 }
 
@@ -35,7 +38,9 @@ function namesOf(item: ReadItem): Names {
   }
   const login = item.data.platform_login;
   if (item.type === "order") return { login, position: undefined, order: item.data.order_id };
-  return { login, position: item.type === "execution" ? item.data.position_id : undefined, order: undefined };
+  if (item.type !== "execution") return { login, position: undefined, order: undefined };
+  const remaining = item.data.action === "close" ? (item.data.remaining_position_id ?? undefined) : undefined;
+  return { login, position: item.data.position_id, remaining, order: undefined };
 }
 
 /**
@@ -50,7 +55,7 @@ export async function placeItems(
   const known = await knownAccounts(run, memory, readings);
   return readings.map((reading) => {
     if (!reading.ok || reading.item.type === "symbol") return { reading, account_id: undefined };
-    const { login, position, order } = namesOf(reading.item);
+    const { login, position, remaining, order } = namesOf(reading.item);
     const ways = [
       ["login", login],
       ["position", position],
@@ -60,13 +65,14 @@ export async function placeItems(
     const account_id =
       login === undefined ? named.flatMap((name) => known.get(name) ?? [])[0] : known.get(`login ${login}`);
     if (account_id === undefined) return { reading: unplaced(reading, login), account_id };
-    for (const name of named) if (!known.has(name)) known.set(name, account_id);
+    const led = remaining === undefined ? named : [...named, `position ${remaining}`];
+    for (const name of led) if (!known.has(name)) known.set(name, account_id);
     return { reading, account_id };
   });
 }
 
 function unplaced(reading: ItemReading & { ok: true }, login: string | undefined): ItemReading {
-  const { raw, dedup, item } = reading;
+  const { raw, dedup, content, item } = reading;
   const [code, member] =
     login !== undefined
       ? (["account_not_found", "platform_login"] as const)
@@ -75,7 +81,8 @@ function unplaced(reading: ItemReading & { ok: true }, login: string | undefined
         : (["unknown_position", "position_id"] as const);
   const detail = "is not known";
   const errors = [{ pointer: `#/data/${member}`, code, detail }];
-  return { raw, dedup, ok: false, refusal: refuse(code, `Its ${member} is not known.`, { errors }).refusal };
+  const { refusal } = refuse(code, `Its ${member} is not known.`, { errors });
+  return { raw, dedup, content, ok: false, refusal };
 }
 
 /** A thing that a source names, and who owns the name. */

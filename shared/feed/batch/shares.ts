@@ -118,7 +118,7 @@ async function answerShare(share: Share): Promise<ShareReceipt> {
   const { source, principal, names, remaining_ms } = share;
   const ends_ms = nowMs() + remaining_ms;
   const run: FeedRun = {
-    ...{ tenant_id: principal.tenant_id, source, retried: false },
+    ...{ tenant_id: principal.tenant_id, source },
     newContext: () => newContext(principal),
     remainingMs: () => ends_ms - nowMs(),
   };

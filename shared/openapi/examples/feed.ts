@@ -54,6 +54,7 @@ export const feedReplies: Readonly<Record<string, unknown>> = {
   },
   FeedReject: {
     object: "feed_reject",
+    reject_id: "919",
     source_id: exampleIds["feed"],
     seq: "919",
     status: "open",
@@ -62,7 +63,9 @@ export const feedReplies: Readonly<Record<string, unknown>> = {
     detail: "Its position_id is not known.",
     errors: [{ pointer: "#/data/position_id", code: "unknown_position", detail: "is not known" }],
     candidates: [],
+    booked: null,
     resolution: null,
+    reason: null,
     tries: 1,
     created_at,
     updated_at: created_at,

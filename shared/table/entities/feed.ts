@@ -34,16 +34,19 @@ export const feedSources = {
   }),
 } satisfies Entity<FeedSource> & Record<string, unknown>;
 
-/** Rejected items of a feed, by their number, next to their source. */
+/** Rejected items of a feed, by their identifier, which begins with their number, next to their source. */
 export const feedRejects = {
   et: "REJECT",
   partition: (tenant: string, sourceId: string) => `${feedSources.partition(tenant, sourceId)}|REJ`,
-  sortOf: (seq: string) => seq.padStart(19, "0"),
-  key: (tenant: string, sourceId: string, seq: string): Key => ({
+  sortOf: (id: string) => {
+    const [seq = "", ...suffix] = id.split(".");
+    return [seq.padStart(19, "0"), ...suffix].join(".");
+  },
+  key: (tenant: string, sourceId: string, id: string): Key => ({
     pk: feedRejects.partition(tenant, sourceId),
-    sk: feedRejects.sortOf(seq),
+    sk: feedRejects.sortOf(id),
   }),
-  keyOf: (item: FeedReject): Key => feedRejects.key(item.tenant_id, item.source_id, item.seq),
+  keyOf: (item: FeedReject): Key => feedRejects.key(item.tenant_id, item.source_id, item.id),
 } satisfies Entity<FeedReject> & Record<string, unknown>;
 
 /** What became of the items of a feed, by what the source calls them: the same again changes nothing. */

@@ -207,7 +207,7 @@ describe("a batch of several accounts", () => {
     expect(ends[0]).toEqual([["applied", "applied", "applied"], "10.00"]);
   });
 
-  it("answers that a deal is a duplicate where its second item names no account, as in two batches", async () => {
+  it("answers that a deal contradicts itself where its second item names no account, as in two batches", async () => {
     const account = await trader();
     const source = await newSource();
     api.watched.interfere = async ({ operation, input }) => {
@@ -216,8 +216,8 @@ describe("a batch of several accounts", () => {
       return undefined;
     };
     const results = await source.send(opening(account.login, "D-1", "P-1"), opening("99999999", "D-1", "P-1"));
-    expect(statuses(results)).toEqual(["applied", "duplicate"]);
-    expect(await source.rejects()).toEqual([]);
+    expect(statuses(results)).toEqual(["applied", "rejected"]);
+    expect(await source.rejects()).toMatchObject([{ code: "deal_conflict" }]);
   });
 
   it("answers 503 by few calls where the table does not answer its reads", async () => {

@@ -103,7 +103,7 @@ function unannounced(items: readonly RawItem[], announced: readonly Announced[])
   const told = countOf(announced.flatMap(({ type, resource }) => (type.startsWith("trade.") ? [resource.id] : [])));
   const made = countOf(
     ofType(items, "DEDUP").flatMap((mark) => {
-      const isDeal = ["deal", "reversal"].includes(text(mark, "kind")) && mark["status"] === "applied";
+      const isDeal = ["open", "close", "reversal"].includes(text(mark, "kind")) && mark["status"] === "applied";
       const { map = {} } = (mark["made"] ?? {}) as { readonly map?: RawItem };
       return isDeal && typeof map["trade_id"] === "string" ? [map["trade_id"]] : [];
     }),
