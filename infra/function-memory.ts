@@ -47,6 +47,7 @@ const sizes: readonly Size[] = [
     processor_ms: {
       ...{ create_client: 1.8, update_client: 2.2, create_account: 2.9, update_account: 4.5, disable_account: 2.5 },
       ...{ create_deposit: 3, create_withdrawal: 3.5, update_transaction: 3.3, retry_feed_reject: 4.8 },
+      ...{ dismiss_feed_reject: 2.5 },
       ...{ approve_transaction: 3.6, reject_transaction: 5 },
       ...{ create_webhook_endpoint: 2.1, update_webhook_endpoint: 1.8, delete_webhook_endpoint: 1.8 },
       ...{ rotate_webhook_secret: 1.9, test_webhook_endpoint: 2.1, replay_events: 1.7, create_feed_source: 1.7 },

@@ -1,7 +1,7 @@
 import { applyAlone } from "../../shared/feed/batch/batches.ts";
 import { retriedAudit } from "../../shared/feed/items.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";
-import { rejectAt } from "../../shared/feed/rejects.ts";
+import { rejectAt } from "../../shared/feed/reject-at.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { limits } from "../../shared/limits.ts";
 import { retryFeedReject } from "../../shared/routes/feed.ts";

@@ -303,6 +303,10 @@ function once(
   const { source } = run;
   const { raw, dedup, content } = reading;
   const { mark, reject } = records;
+  // A person may have dismissed it meanwhile.
+  if (run.retried !== undefined && reject?.status === "resolved") {
+    return settled(records, { status: "duplicate", made: mark?.made ?? {} }, now);
+  }
   const repetition = repetitionOf(mark, content);
   if (mark !== undefined && repetition === "repeated") {
     return settled(records, { status: "duplicate", made: mark.made }, now);

@@ -165,6 +165,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   RateLimits: "Rate limits of the caller, with what is left of them.",
   RejectionReason: "Reason why a verification was rejected.",
   ReplayEventsRequest: "Range of events to replay.",
+  DismissFeedRejectRequest: "Why a rejected item is never applied.",
   RetryFeedRejectRequest: "Decision on which transaction the money of an item belongs to.",
   Restore: "A restore of the data of the brokerage from a copy, and which events are void by it.",
   RevocationRequest: "A token to revoke (RFC 7009).",

@@ -186,6 +186,7 @@ export const tour: readonly Chapter[] = [
       { row: "send_feed_batch", keeps: { seq: "results[0].seq" } },
       { row: "list_feed_rejects" },
       { row: "retry_feed_reject" },
+      { row: "dismiss_feed_reject" },
       {
         row: "create_account",
         name: "Create an account that is linked to the source",

@@ -5,6 +5,7 @@ import {
   UpdateFeedSourceRequest,
 } from "../schema/feed/source.ts";
 import {
+  DismissFeedRejectRequest,
   FeedBatch,
   FeedQuoteReceipt,
   FeedQuotes,
@@ -310,6 +311,26 @@ export const retryFeedReject = route({
   emits: itemEvents,
 });
 
+/** `POST /feed/sources/{id}/rejects/{seq}/dismiss` */
+export const dismissFeedReject = route({
+  id: "dismiss_feed_reject",
+  method: "POST",
+  path: "/feed/sources/{id}/rejects/{seq}/dismiss",
+  tag: "Feed",
+  summary: "Dismiss a rejected item",
+  description:
+    "Resolves a rejected item that is never to be applied, for example a `deal_conflict` whose other content is the " +
+    "right one. It no longer explains a drift. Refused with `illegal_transition` for a reject that is resolved, and " +
+    "for money that its account holds or counts (`possible_duplicate`): retry it with what it is.",
+  file: "feed/dismiss-reject",
+  scope: "transactions:settle",
+  grants: ["read", "put", "update"],
+  body: DismissFeedRejectRequest,
+  reply: FeedReject,
+  example: { reason: { code: "wrong_price", message: "The platform confirmed the deal that is booked." } },
+  refusals: ["illegal_transition"],
+});
+
 /** Rows of the feed. */
 export const feedRoutes = [
   createFeedSource,
@@ -322,4 +343,5 @@ export const feedRoutes = [
   beginFeedEpoch,
   listFeedRejects,
   retryFeedReject,
+  dismissFeedReject,
 ] as const;

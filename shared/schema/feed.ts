@@ -6,7 +6,7 @@ import type { FeedAccountUpdate, FeedDealReversal, FeedPositionUpdate } from "./
 import { CalendarDate, id, ownFields, pageParameters, setOf, TimestampInput } from "./fields.ts";
 import { Decimal, SignedDecimal, SymbolName, symbolTerms } from "./symbol.ts";
 import { Side } from "./trade.ts";
-import { platformKinds } from "./transaction.ts";
+import { platformKinds, StatusReason } from "./transaction.ts";
 
 /** Sequence number of an item in its feed: a whole number from 1, without leading zeros. */
 export const Sequence = z.string().check(z.regex(/^[1-9]\d{0,14}$/, "must be a whole number from 1, as text"));
@@ -298,6 +298,11 @@ export const RetryFeedRejectRequest = z
     ),
   );
 
+/** `POST /feed/sources/{id}/rejects/{seq}/dismiss` */
+export const DismissFeedRejectRequest = z.strictObject({
+  reason: described(StatusReason, "Why the item is never applied."),
+});
+
 /** A rejected item as received, with the reason of the last attempt. */
 export const FeedReject = z.object({
   object: described(z.literal("feed_reject"), "Resource type; always this value."),
@@ -334,7 +339,7 @@ export const FeedReject = z.object({
     "`applied`, `in_baseline` if its account was adopted from a snapshot that includes the item, or `dismissed`; " +
       "null while open.",
   ),
-  reason: described(z.nullable(z.string()), "Why the item was dismissed; null unless it was."),
+  reason: described(z.nullable(StatusReason), "Why the item was dismissed; null unless it was."),
   tries: described(z.int(), "Number of attempts to apply the item."),
   ...ownFields,
 });

@@ -43,6 +43,13 @@ export function sandboxWork(api: TestApi): Readonly<Record<string, () => Promise
     const { as, account } = await own();
     return { as, address: `/sandbox/${path}`, parts: { body: { account_id: account.id, ...terms } } };
   };
+  const rejected = async () => {
+    const { as, post } = await own();
+    const { id } = await post("/feed/sources", { name: "mt5:bench", platform: "mt5", authoritative: "platform" });
+    const data = { position_id: "P-41", amount: "-6.20", for_date: "2026-11-20" };
+    await post(`/feed/sources/${id}/batches`, { first_seq: "1", items: [{ seq: "1", type: "swap", data }] });
+    return { as, reject: `/feed/sources/${id}/rejects/1` };
+  };
   return {
     sandbox_verify_client: async () => {
       const { as, broker } = await own();
@@ -106,11 +113,12 @@ export function sandboxWork(api: TestApi): Readonly<Record<string, () => Promise
       return { as, address: `/feed/sources/${id}/epochs` };
     },
     retry_feed_reject: async () => {
-      const { as, post } = await own();
-      const { id } = await post("/feed/sources", { name: "mt5:bench", platform: "mt5", authoritative: "platform" });
-      const data = { position_id: "P-41", amount: "-6.20", for_date: "2026-11-20" };
-      await post(`/feed/sources/${id}/batches`, { first_seq: "1", items: [{ seq: "1", type: "swap", data }] });
-      return { as, address: `/feed/sources/${id}/rejects/1/retry` };
+      const { as, reject } = await rejected();
+      return { as, address: `${reject}/retry` };
+    },
+    dismiss_feed_reject: async () => {
+      const { as, reject } = await rejected();
+      return { as, address: `${reject}/dismiss`, parts: { body: { reason: { code: "wrong_price" } } } };
     },
   };
 }

@@ -123,14 +123,19 @@ describe("the largest resources", () => {
       await sent(caller, "POST", `/sandbox/transactions/${id}/settle`);
       return undefined;
     },
-    retry_feed_reject: async (caller, id) => {
-      const first_seq = (await brokerage(api, caller).get(`/feed/sources/${id}`)).expected_next_seq;
-      const data = { position_id: widest.repeat(64), amount: "1", for_date: "2026-11-20" };
-      const items = [{ seq: first_seq, type: "swap", data }];
-      await sent(caller, "POST", `/feed/sources/${id}/batches`, { first_seq, items });
-      return undefined;
-    },
+    retry_feed_reject: rejected,
+    dismiss_feed_reject: rejected,
   };
+
+  /** An item of a source that is rejected. */
+  async function rejected(caller: TestCaller, id: string): Promise<undefined> {
+    const first_seq = (await brokerage(api, caller).get(`/feed/sources/${id}`)).expected_next_seq;
+    const data = { position_id: widest.repeat(64), amount: "1", for_date: "2026-11-20" };
+    await sent(caller, "POST", `/feed/sources/${id}/batches`, {
+      first_seq,
+      items: [{ seq: first_seq, type: "swap", data }],
+    });
+  }
 
   /** A command of a source that its bridge has taken. */
   async function takenCommand(caller: TestCaller, source_id: string): Promise<string> {

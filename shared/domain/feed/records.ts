@@ -57,7 +57,7 @@ export interface FeedReject {
   /** How it was resolved; absent where it was applied. */
   readonly resolution?: "in_baseline" | "dismissed";
   /** Why a person dismissed it. */
-  readonly reason?: string;
+  readonly reason?: NonNullable<FeedRejectBody["reason"]>;
   readonly tries: number;
   readonly created_at: string;
   readonly updated_at: string;
@@ -82,6 +82,7 @@ export function rejectBody(reject: FeedReject): FeedRejectBody {
     ...fields
   } = reject;
   const source = `/v2/feed/sources/${reject.source_id}`;
+  const own = `${source}/rejects/${reject_id}`;
   return {
     ...fields,
     object: "feed_reject",
@@ -92,6 +93,6 @@ export function rejectBody(reject: FeedReject): FeedRejectBody {
     booked,
     reason,
     resolution: reject.status === "open" ? null : resolution,
-    _links: { source: { href: source }, retry: { href: `${source}/rejects/${reject.id}/retry` } },
+    _links: { source: { href: source }, retry: { href: `${own}/retry` }, dismiss: { href: `${own}/dismiss` } },
   };
 }

@@ -73,6 +73,7 @@ export const feedReplies: Readonly<Record<string, unknown>> = {
     _links: links({
       source: `/feed/sources/${exampleIds["feed"]}`,
       retry: `/feed/sources/${exampleIds["feed"]}/rejects/919/retry`,
+      dismiss: `/feed/sources/${exampleIds["feed"]}/rejects/919/dismiss`,
     }),
   },
   FeedResult: {
