@@ -166,8 +166,9 @@ function deliveryOf(kind: EventType, rows: readonly Route[]): JsonObject {
     description:
       `Respond with any 2xx status within ${limits.webhooks.attempt_timeout_ms / 1000} seconds and process the event ` +
       "afterwards. Verify one of the two signatures before you trust the content. Deliveries may arrive more than " +
-      "once and in any order: detect duplicates by `webhook-id` and outdated events by `resource.version`. A failed " +
-      "attempt is retried after 1 minute, 5 minutes, 30 minutes, 2 hours and 24 hours.",
+      "once and in any order: detect duplicates by `webhook-id`. " +
+      orderOf(kind) +
+      " A failed attempt is retried after 1 minute, 5 minutes, 30 minutes, 2 hours and 24 hours.",
     security: [],
     parameters: Object.keys(deliveryParameters).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     requestBody: { required: true, content: { "application/json": { schema, ...example } } },
@@ -177,6 +178,14 @@ function deliveryOf(kind: EventType, rows: readonly Route[]): JsonObject {
       default: { $ref: "#/components/responses/DeliveryFailed" },
     },
   };
+}
+
+/** How a receiver finds out which of two events is newer. */
+function orderOf(kind: EventType): string {
+  return ["margin.call", "margin.recovered", "stop.out"].includes(kind)
+    ? "Order `margin.call`, `margin.recovered` and `stop.out` by `sequence`: they do not raise the version of the account."
+    : "Of two events of a resource the one with the higher `resource.version` is newer, and of one version the one " +
+        "with the higher `sequence`.";
 }
 
 /** The event as an example, if its resource has one. */

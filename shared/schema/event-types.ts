@@ -44,12 +44,17 @@ export const eventTexts: Readonly<Record<EventType, string>> = {
   "trade.opened": "A trade was opened or increased, or its close was reversed.",
   "trade.closed": "A trade, or a part of it, was closed or reversed.",
   "margin.call":
-    "The margin level of an account fell to its margin call level. Sent once until the margin call is armed again.",
-  "stop.out": "A stop-out of an account has ended: positions were closed because its margin level was too low.",
+    "The margin level of an account fell to its margin call level. Sent once until the margin call is armed again. " +
+    "Order it by `sequence`: it does not raise the version of the account.",
+  "stop.out":
+    "A stop-out of an account has ended: positions were closed because its margin level was too low. Order it by " +
+    "`sequence`: it does not raise the version of the account.",
   "client.updated": "A client was changed or verified, or its verification expired.",
   "account.updated": "An account was changed. A change of its money alone does not count.",
   "transaction.updated": "The status of a transaction changed, or what it shows of its booking.",
-  "margin.recovered": "The margin level of an account is above its re-arm level after a margin call.",
+  "margin.recovered":
+    "The margin level of an account is above its re-arm level after a margin call. Order it by `sequence`: it does " +
+    "not raise the version of the account.",
   "command.issued": "A command waits for the bridge of a feed source.",
   "command.settled": "A command has ended: it is done, failed, cancelled or expired.",
   "drift.detected": "A snapshot differs from the accounts of this service.",

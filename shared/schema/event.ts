@@ -42,7 +42,7 @@ export const BrokerageEvent = z.object({
     z.object({
       type: described(z.string(), "Resource type."),
       id: described(z.string(), "Resource identifier."),
-      version: described(z.int(), "Version of the resource after the change."),
+      version: described(z.int(), "Version of the resource after the change. Margin events do not raise it."),
     }),
     "The resource that changed, with its version after the change.",
   ),

@@ -53,11 +53,32 @@ func isGenuine(key []byte, header http.Header, body []byte) bool {
 	return false
 }
 
+type event struct {
+	Type     string `json:"type"`
+	Sequence string `json:"sequence"`
+	Resource struct {
+		ID string `json:"id"`
+	} `json:"resource"`
+}
+
+// newest has the number of the newest margin event of each account; keep these where your data is.
+var newest = map[string]uint64{}
+
+// keepNewest: deliveries come in any order. A margin event does not raise the version of its account: its number counts.
+func keepNewest(event event) {
+	if event.Type != "margin.call" && event.Type != "margin.recovered" && event.Type != "stop.out" {
+		return
+	}
+	number, err := strconv.ParseUint(event.Sequence, 10, 64)
+	if err == nil && number > newest[event.Resource.ID] {
+		newest[event.Resource.ID] = number
+		fmt.Println("margin", event.Resource.ID, event.Type, number)
+	}
+}
+
 // accept puts the event where your own work finds it; answer at once: after ten seconds the call counts as failed.
 func accept(id string, body []byte) error {
-	var event struct {
-		Type string `json:"type"`
-	}
+	var event event
 	if err := json.Unmarshal(body, &event); err != nil {
 		return err
 	}
@@ -65,6 +86,7 @@ func accept(id string, body []byte) error {
 	defer lock.Unlock()
 	if !seen[id] {
 		seen[id] = true
+		keepNewest(event)
 		fmt.Println("accepted", id, event.Type)
 	}
 	return nil

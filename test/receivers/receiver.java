@@ -8,9 +8,12 @@ import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.time.Instant;
 import java.util.Base64;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -50,8 +53,28 @@ class Receiver {
         return 204;
     }
 
+    /** The number of the newest margin event of each account; keep these where your data is. */
+    private static final Map<String, Long> newest = new ConcurrentHashMap<>();
+    /** The members that decide; with a JSON parser you read them from the event. */
+    private static final Pattern MARGIN = Pattern.compile("\"type\":\"(margin\\.call|margin\\.recovered|stop\\.out)\"");
+    private static final Pattern NUMBER = Pattern.compile("\"sequence\":\"(\\d+)\"");
+    private static final Pattern ACCOUNT = Pattern.compile("\"resource\":\\{[^}]*\"id\":\"(acc_\\w+)\"");
+
+    /** Deliveries come in any order. A margin event does not raise the version of its account: its number counts. */
+    private static void keepNewest(String event) {
+        Matcher type = MARGIN.matcher(event), number = NUMBER.matcher(event), account = ACCOUNT.matcher(event);
+        if (!type.find() || !number.find() || !account.find()) return;
+        long given = Long.parseLong(number.group(1));
+        newest.compute(account.group(1), (id, known) -> {
+            if (known != null && given <= known) return known;
+            System.out.println("margin " + id + " " + type.group(1) + " " + given);
+            return given;
+        });
+    }
+
     /** Put the event where your own work finds it, and answer at once: after ten seconds the call counts as failed. */
     private static void accept(String id, String event) {
+        keepNewest(event);
         System.out.println("accepted " + id + " of " + event.length() + " characters");
     }
 

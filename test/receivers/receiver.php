@@ -39,6 +39,27 @@ function is_genuine(string $id, string $timestamp, string $signatures, string $b
 }
 
 /**
+ * Deliveries come in any order. A margin event does not raise the version of its account: its number says which is
+ * newer. The number of the newest of each account is kept in a file, which one process at a time reads and writes.
+ */
+function keep_newest(string $folder, array $event): void
+{
+    if (!in_array($event['type'], ['margin.call', 'margin.recovered', 'stop.out'], true)) {
+        return;
+    }
+    $account = $event['resource']['id'];
+    $file = fopen($folder . '/margin-' . hash('sha256', $account), 'c+');
+    flock($file, LOCK_EX);
+    if ((int) $event['sequence'] > (int) stream_get_contents($file)) {
+        ftruncate($file, 0);
+        rewind($file);
+        fwrite($file, $event['sequence']);
+        error_log("margin $account {$event['type']} {$event['sequence']}");
+    }
+    fclose($file);
+}
+
+/**
  * Put the event where your own work finds it, and answer at once: after ten seconds the call counts as failed. A
  * delivery may come twice: keep the ids that are done where your data is, under a unique key. Here each is an empty
  * file, which one process alone can make.
@@ -54,6 +75,7 @@ function accept(string $id, array $event): void
         return;
     }
     fclose($mark);
+    keep_newest($folder, $event);
     error_log("accepted $id {$event['type']}");
 }
 

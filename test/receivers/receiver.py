@@ -20,6 +20,8 @@ if len(KEY) != 32:
 
 # Events that are done already. A delivery may come twice; keep these where your data is.
 seen = set()
+# The number of the newest margin event of each account; keep these where your data is.
+newest = {}
 lock = threading.Lock()
 
 
@@ -44,8 +46,19 @@ def is_genuine(headers, body):
     return False
 
 
+def keep_newest(event):
+    """Deliveries come in any order. A margin event does not raise the version of its account: its number counts."""
+    if event["type"] not in ("margin.call", "margin.recovered", "stop.out"):
+        return
+    account, number = event["resource"]["id"], int(event["sequence"])
+    if number > newest.get(account, 0):
+        newest[account] = number
+        print("margin", account, event["type"], number, flush=True)
+
+
 def accept(event_id, event):
     """Put the event where your own work finds it, and answer at once: after ten seconds the call counts as failed."""
+    keep_newest(event)
     print("accepted", event_id, event["type"], flush=True)
 
 

@@ -39,9 +39,29 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
 /** Events that are done already. A delivery may come twice; keep these where your data is. */
 const seen = new Set<string>();
 
+interface Event {
+  readonly type: string;
+  readonly sequence: string | null;
+  readonly resource: { readonly id: string };
+}
+
+/** The number of the newest margin event of each account; keep these where your data is. */
+const newest = new Map<string, bigint>();
+
+/** Deliveries come in any order. A margin event does not raise the version of its account: its number counts. */
+function keepNewest({ type, sequence, resource }: Event): void {
+  if (!["margin.call", "margin.recovered", "stop.out"].includes(type)) return;
+  const { id } = resource;
+  const number = BigInt(sequence ?? "0");
+  if (number <= (newest.get(id) ?? 0n)) return;
+  newest.set(id, number);
+  console.log(`margin ${id} ${type} ${number}`);
+}
+
 /** Put the event where your own work finds it, and answer at once: after ten seconds the call counts as failed. */
-function accept(id: string, event: { readonly type: string; readonly sequence: string | null }): void {
+function accept(id: string, event: Event): void {
   seen.add(id);
+  keepNewest(event);
   console.log(`accepted ${id} ${event.type}`);
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signatureHeaders } from "../../shared/webhooks/signature.ts";
 import { machineNode } from "../support/machine-node.ts";
@@ -41,9 +42,13 @@ interface Call {
 let calls = 0;
 
 function call(secrets: readonly string[], timestamp = nowSeconds()): Call {
+  return signed(secrets, { type: "client.created", note: "Zoë, 東京, 😀" }, timestamp);
+}
+
+function signed(secrets: readonly string[], event: object, timestamp = nowSeconds()): Call {
   calls += 1;
   const id = `evt_01JD00000000000000000${String(calls).padStart(5, "0")}`;
-  const body = Buffer.from(JSON.stringify({ id, type: "client.created", note: "Zoë, 東京, 😀" }));
+  const body = Buffer.from(JSON.stringify({ id, ...event }));
   return { headers: { ...signatureHeaders({ event_id: id, body, timestamp }, secrets) }, body };
 }
 
@@ -165,6 +170,37 @@ describe.each(runnable)("$file", (receiver) => {
     }
     expect(accepted()).toBe(genuine.length);
   });
+
+  it("ends with the newest margin event of each account, whatever order 2,000 events come in", async () => {
+    const types = ["margin.call", "margin.recovered", "stop.out", "account.updated"] as const;
+    const events = Array.from({ length: 2000 }, (_, place) => {
+      const account = `acc_01JD000000000000000000000${place % 7}`;
+      const type = types[(place * 7 + (place >> 3)) % 4] ?? "margin.call";
+      return { type, sequence: String(place + 95), resource: { type: "account", id: account, version: 3 } };
+    });
+    const newest = new Map<string, string>();
+    for (const { type, sequence, resource } of events) {
+      if (type !== "account.updated") newest.set(resource.id, `margin ${resource.id} ${type} ${sequence}`);
+    }
+    const shuffled = fc.sample(fc.shuffledSubarray(events, { minLength: 2000 }), { numRuns: 1, seed: 1 })[0] ?? [];
+    const waiting = shuffled.map((event) => signed([secret], event));
+    const lanes = Array.from({ length: 8 }, async () => {
+      for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
+        expect(await post(port, each)).toBe(204);
+      }
+    });
+    await Promise.all(lanes);
+    const told = () =>
+      new Map(
+        output.split("\n").flatMap((line) => {
+          const [whole, account = ""] = /margin (acc_\w+) \S+ \d+/.exec(line) ?? [];
+          return whole === undefined ? [] : [[account, whole] as const];
+        }),
+      );
+    const isTold = () => [...newest].every(([account, line]) => told().get(account) === line);
+    await eventually(() => isTold() || undefined).catch(() => undefined);
+    expect(Object.fromEntries(told())).toEqual(Object.fromEntries(newest));
+  }, 120_000);
 });
 
 describe("the receivers", () => {
