@@ -183,7 +183,7 @@ function deliveryOf(kind: EventType, rows: readonly Route[]): JsonObject {
 /** How a receiver finds out which of two events is newer. */
 function orderOf(kind: EventType): string {
   return ["margin.call", "margin.recovered", "stop.out"].includes(kind)
-    ? "Order `margin.call`, `margin.recovered` and `stop.out` by `sequence`: they do not raise the version of the account."
+    ? "Order `margin.call`, `margin.recovered` and `stop.out` by `sequence`: the version of the account stays the same."
     : "Of two events of a resource the one with the higher `resource.version` is newer, and of one version the one " +
         "with the higher `sequence`.";
 }

@@ -4,6 +4,7 @@ import { isOpen, type SettlementCommand } from "../../../shared/domain/command/c
 import { transferStatus } from "../../../shared/domain/internal-money/transfer-state.ts";
 import { lossStep, step, transferStep, World } from "./bridge-world.ts";
 import { LossWorld } from "./loss-world.ts";
+import { TicketBooks, ticketStep } from "./ticket-books.ts";
 
 describe("two books, with commands and items between them that are lost, repeated and late", () => {
   it("are equal once everything has arrived, no money twice and none lost, and each snapshot finds that", () => {
@@ -94,6 +95,28 @@ describe("transfers between accounts of a platform and of the service", () => {
       { numRuns: Number(process.env["TWO_BOOKS_RUNS"] ?? 100), seed: Number(process.env["TWO_BOOKS_SEED"] ?? 1) },
     );
     expect([...seen].toSorted()).toEqual(expect.arrayContaining(reachedByTransfers));
+  });
+});
+
+describe("deals under re-used tickets, with parts under new tickets, taken back and corrected", () => {
+  it("leave two books that are equal at every step, whatever of them is sent again", () => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(fc.array(ticketStep, { minLength: 20, maxLength: 60, size: "max" }), (program) => {
+        const world = new TicketBooks();
+        for (const each of program) {
+          world.run(each);
+          const { ours, theirs } = world.books;
+          expect(ours).toEqual(theirs);
+        }
+        for (const each of world.seen) seen.add(each);
+      }),
+      { numRuns: Number(process.env["TWO_BOOKS_RUNS"] ?? 100), seed: Number(process.env["TWO_BOOKS_SEED"] ?? 1) },
+    );
+    expect([...seen].toSorted()).toEqual([
+      ...["close", "close corrected", "close taken back", "conflict", "open", "open corrected", "open taken back"],
+      ...["renamed", "repeated", "reused position"],
+    ]);
   });
 });
 
