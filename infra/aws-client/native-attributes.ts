@@ -28,9 +28,16 @@ export function convertToNative(data: Value, options: Options | undefined): unkn
   );
 }
 
+/** An assignment to `__proto__` makes no member, as a symbol of that name needs. */
+const ownMember = { configurable: true, enumerable: true, writable: true };
+
 function mapOf(map: Readonly<Record<string, Value>>, options: Options | undefined): Record<string, unknown> {
   const native: Record<string, unknown> = {};
-  for (const name in map) native[name] = convertToNative(map[name] ?? {}, options);
+  for (const name of Object.keys(map)) {
+    const value = convertToNative(map[name] ?? {}, options);
+    if (name === "__proto__") Object.defineProperty(native, name, { ...ownMember, value });
+    else native[name] = value;
+  }
   return native;
 }
 

@@ -308,7 +308,14 @@ export const cases: Readonly<Record<string, Case>> = {
     run: async ({ sdk, client, table }) => {
       const documents = sdk.DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
       const item = { pk: "diet", sk: "document", a: [1, "b", { c: null }], d: undefined, e: new Set(["f"]), g: 12n };
-      await documents.send(new sdk.PutCommand({ TableName: table, Item: item }));
+      const inner = {
+        bytes: Uint8Array.from([7]),
+        none: undefined,
+        list: [undefined, [], {}],
+        run: () => 1,
+        half: 0.5,
+      };
+      await documents.send(new sdk.PutCommand({ TableName: table, Item: { ...item, inner } }));
       return documents.send(new sdk.GetCommand({ TableName: table, Key: { pk: "diet", sk: "document" } }));
     },
   },
