@@ -172,6 +172,8 @@ export const limits = {
     clock_skew_seconds: 60,
     /** Digits before the decimal point that a request may carry. */
     max_integer_digits: 15,
+    /** Digits after it, far more than any currency has; its own are checked where the currency is known. */
+    max_fraction_digits: 20,
     /** Currencies that a brokerage offers: all there are, with room for more. */
     max_currencies: 250,
     /** No stored amount is larger than this many minor units. */

@@ -6,11 +6,13 @@ export type AmountFault = "amount_precision" | "amount_too_large";
 
 /**
  * Minor units of a decimal text such as `"100.5"`. Never rounds: more digits than the currency has is
- * `amount_precision`, more than 10^18 minor units is `amount_too_large`.
+ * `amount_precision`, more than 10^18 minor units is `amount_too_large`. Yen may be written `100.00`, as programs do
+ * that write two digits for every currency; three zeros could be thousands.
  */
 export function parseAmount(text: string, currency: CurrencyCode): bigint | AmountFault {
   const digits = minorDigits[currency];
-  const [whole = "0", fraction = ""] = text.split(".");
+  const [whole = "0", written = ""] = text.split(".");
+  const fraction = digits === 0 && /^00?$/.test(written) ? "" : written;
   if (fraction.length > digits) return "amount_precision";
   const minor = BigInt(whole + fraction.padEnd(digits, "0"));
   return minor > limits.money.max_minor ? "amount_too_large" : minor;

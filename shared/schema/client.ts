@@ -61,7 +61,7 @@ export const Email = z.pipe(
     .check(
       z.maxLength(254),
       z.regex(
-        /^[^\s@<>()[\],;:"\\\p{Cc}\p{Cs}\p{Cf}\p{DI}]+@[a-z0-9-]+(\.[a-z0-9-]+)+$/u,
+        /^[^\s@<>()[\],;:"\\\p{Cc}\p{Cs}\p{NChar}\ufffd\p{Cf}\p{DI}]+@[a-z0-9-]+(\.[a-z0-9-]+)+$/u,
         "must be an email address without invisible characters",
       ),
     ),

@@ -74,11 +74,18 @@ function normalised(max: number, pattern: RegExp, rule: string) {
   return z.string().check(z.normalize("NFC"), z.minLength(1), z.maxLength(max), z.regex(pattern, rule));
 }
 
-/** Free text of at most `max` characters: no control characters, no unpaired surrogates, not blank. */
+// U+FFFD stands where a decoder found bytes of another encoding: two texts would become one. Noncharacters (NChar) are
+// in no text at all.
+const lost = "U+FFFD (bytes of another encoding than UTF-8) or noncharacters";
+
+/**
+ * Free text of at most `max` characters: no control characters, no unpaired surrogates, no noncharacters, no U+FFFD,
+ * not blank.
+ */
 // @__NO_SIDE_EFFECTS__
 export function text(max: number) {
-  const pattern = /^(?![\s\p{DI}]*$)[^\p{Cc}\p{Cs}]+$/u;
-  return normalised(max, pattern, "must be text without control characters and not blank");
+  const pattern = /^(?![\s\p{DI}]*$)[^\p{Cc}\p{Cs}\p{NChar}\ufffd]+$/u;
+  return normalised(max, pattern, `must be text without control characters, ${lost}, and not blank`);
 }
 
 /**
@@ -87,8 +94,8 @@ export function text(max: number) {
  */
 // @__NO_SIDE_EFFECTS__
 export function identifier(max: number) {
-  const pattern = /^(?!\s*$)[^\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}\p{DI}]+$/u;
-  return normalised(max, pattern, "must be text without control or invisible characters and not blank");
+  const pattern = /^(?!\s*$)[^\p{Cc}\p{Cs}\p{NChar}\ufffd\p{Cf}\p{Zl}\p{Zp}\p{DI}]+$/u;
+  return normalised(max, pattern, `must be text without control or invisible characters, ${lost}, and not blank`);
 }
 
 /**
@@ -97,9 +104,10 @@ export function identifier(max: number) {
  */
 // @__NO_SIDE_EFFECTS__
 export function name(max: number) {
-  const pattern = /^(?![\s\p{DI}]*$)(?:[^\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}\p{DI}]|\u200c|\u200d|\p{VS})+$/u;
+  const pattern = /^(?![\s\p{DI}]*$)(?:[^\p{Cc}\p{Cs}\p{NChar}\ufffd\p{Cf}\p{Zl}\p{Zp}\p{DI}]|\u200c|\u200d|\p{VS})+$/u;
   const but = "other than U+200C, U+200D and variation selectors";
-  return normalised(max, pattern, `must be text without control characters or invisible ones ${but}, and not blank`);
+  const rule = `must be text without control characters, invisible ones ${but}, ${lost}, and not blank`;
+  return normalised(max, pattern, rule);
 }
 
 const { max_keys, max_value_characters, max_bytes } = limits.metadata;
@@ -113,7 +121,7 @@ export const MetadataValue = z
   .check(
     z.normalize("NFC"),
     z.maxLength(max_value_characters),
-    z.regex(/^[^\p{Cc}\p{Cs}]*$/u, "must be text without control characters"),
+    z.regex(/^[^\p{Cc}\p{Cs}\p{NChar}\ufffd]*$/u, `must be text without control characters, ${lost}`),
   );
 
 /** The caller's own data of a resource: keys of 40 characters, values of 500, with a limit in bytes for the whole. */

@@ -2,28 +2,44 @@ import * as z from "zod/mini";
 import type { $ZodType } from "zod/v4/core";
 import { limits } from "../limits.ts";
 
+const { max_integer_digits, max_fraction_digits } = limits.money;
+const unsigned = `(?:0|[1-9]\\d{0,${max_integer_digits - 1}})(?:\\.\\d{1,${max_fraction_digits}})?`;
+
 /**
  * Money in a request: a decimal string, or a JSON number whose source text is such a string. No sign, exponent or
  * leading zero. The number of decimals depends on the currency and is checked where the currency is known.
  */
 export const MoneyInput = z
   .string()
-  .check(
-    z.regex(
-      new RegExp(`^(?:0|[1-9]\\d{0,${limits.money.max_integer_digits - 1}})(?:\\.\\d{1,20})?$`),
-      "must be a plain decimal such as 1000.00: no sign, exponent or leading zero, at most 15 digits before the point",
-    ),
-  );
+  .check(z.regex(new RegExp(`^${unsigned}$`), { error: ({ input }) => amountFault(String(input), "1000.00") }));
 
 /** Money in a request that may be below zero. */
 export const SignedMoneyInput = z
   .string()
-  .check(
-    z.regex(
-      new RegExp(`^-?(?:0|[1-9]\\d{0,${limits.money.max_integer_digits - 1}})(?:\\.\\d{1,20})?$`),
-      "must be a plain decimal such as -25.00: no plus sign, exponent or leading zero, with at most 15 whole digits",
-    ),
-  );
+  .check(z.regex(new RegExp(`^-?${unsigned}$`), { error: ({ input }) => amountFault(String(input), "-25.00") }));
+
+/** Why a text is no amount: the rule that it breaks, with the character that it must not hold. */
+function amountFault(text: string, example: string): string {
+  const plain = `must be a plain decimal such as ${example}`;
+  const isSigned = example.startsWith("-");
+  const size = isSigned ? text.replace(/^-/, "") : text;
+  const other = /[^\d.]/u.exec(size)?.[0];
+  if (other === "-" || other === "+") return `${plain}, with no sign${isSigned ? " but one - at its start" : ""}`;
+  if (/\d[\s,'_\u2019]\d/u.test(size))
+    return `${plain}, with a point before the decimals and digits that are not grouped`;
+  if (other !== undefined)
+    return `${plain}, without ${/[ -~]/.test(other) ? `"${other}"` : `the character ${codePoint(other)}`}`;
+  if (/^0\d/.test(size)) return `${plain}, without a leading zero`;
+  const [digits = "", decimals = ""] = size.split(".");
+  if (digits.length > max_integer_digits) return `must have at most ${max_integer_digits} digits before the point`;
+  return decimals.length > max_fraction_digits
+    ? `must have at most ${max_fraction_digits} digits after the point`
+    : plain;
+}
+
+function codePoint(character: string): string {
+  return `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}`;
+}
 
 /**
  * Names of the members of an object schema that hold money. The strict JSON reader keeps the source text of numbers

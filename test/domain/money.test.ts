@@ -47,6 +47,8 @@ describe("an amount", () => {
   it("is refused with one digit more than its currency has, even when that digit is zero: nothing is rounded", () => {
     fc.assert(
       fc.property(amount, currency, fc.integer({ min: 0, max: 9 }), (minor, code, digit) => {
+        // Programs write two digits for every currency.
+        if (minorDigits[code] === 0 && digit === 0) return;
         const text = formatAmount(minor, code);
         const longer = minorDigits[code] === 0 ? `${text}.${digit}` : `${text}${digit}`;
         expect(parseAmount(longer, code)).toBe("amount_precision");
@@ -66,7 +68,13 @@ describe("an amount", () => {
     ["1000000000000000000", "JPY", bound],
     ["1000000000000000001", "JPY", "amount_too_large"],
     ["0.001", "USD", "amount_precision"],
-    ["1.0", "JPY", "amount_precision"],
+    ["1.0", "JPY", 1n],
+    ["100.00", "JPY", 100n],
+    ["0.00", "JPY", 0n],
+    ["1000000000000000001.00", "JPY", "amount_too_large"],
+    ["1.000", "JPY", "amount_precision"],
+    ["1.01", "JPY", "amount_precision"],
+    ["100.000", "USD", "amount_precision"],
     ["1000000000000000.000", "KWD", bound],
     ["100000000000000.0000", "CLF", bound],
     ["1000000000000.000000", "USDT", bound],

@@ -16,6 +16,8 @@ import { createWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 /** Characters by what they are; each list holds the first and the last of its ranges. */
 const control = ["\u0000", "\u0007", "\t", "\n", "\r", "\u001f", "\u007f", "\u0080", "\u0085", "\u009f"];
 const halves = ["\ud800", "\udbff", "\udc00", "\udfff"];
+/** What a decoder puts for bytes that it cannot read, and what no text holds. */
+const lost = ["\ufffd", "\uffff", "\ufffe", "\ufdd0", "\u{10ffff}"];
 const direction = ["\u061c", "\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069"];
 const invisible = ["\u00ad", "\u200b", "\u2060", "\ufeff", "\u034f", "\u3164", "\u2028", "\u2029", "\u{e0041}"];
 const joiners = ["\u200c", "\u200d"];
@@ -75,10 +77,10 @@ describe("text of a request", () => {
   );
   const looked = places.filter(([path]) => !elsewhere.test(path) && !ofFeed.test(path));
 
-  it("holds no control character and no lone surrogate, wherever a row takes a string", () => {
+  it("holds no control character, lone surrogate, U+FFFD or noncharacter, wherever a row takes a string", () => {
     expect(looked.length).toBeGreaterThan(150);
     const accepting = looked.flatMap(([path, schema]) =>
-      [...control, ...halves].flatMap((character) =>
+      [...control, ...halves, ...lost].flatMap((character) =>
         // A URL is looked at by the decision; `url` below.
         !path.endsWith("/url") && safeParse(schema, `ab${character}cd`).success
           ? [`${path} takes ${JSON.stringify(character)}`]
@@ -88,9 +90,14 @@ describe("text of a request", () => {
     expect(accepting).toEqual([]);
   });
 
-  it.each([...control, ...halves])("is refused with field and rule when metadata holds %j", (character) => {
+  it.each([...control, ...halves, ...lost])("is refused with field and rule when metadata holds %j", (character) => {
     expect(clientFaults({ metadata: { note: `a${character}b` } })).toEqual([
-      { pointer: "#/metadata/note", code: "invalid_format", detail: "must be text without control characters" },
+      {
+        pointer: "#/metadata/note",
+        code: "invalid_format",
+        detail:
+          "must be text without control characters, U+FFFD (bytes of another encoding than UTF-8) or noncharacters",
+      },
     ]);
     const patch = () => validBody(updateClient.body, { metadata: { note: `a${character}b` } }, new Set());
     expect(faults(patch)).toMatchObject([{ pointer: "#/metadata/note", code: "invalid_format" }]);
@@ -132,36 +139,41 @@ describe("text that identifies", () => {
     });
   });
 
-  it.each([...direction, ...invisible, ...joiners])("holds no invisible character: %j", (character) => {
-    const marked = `ab${character}cd`;
-    for (const [member, value] of [
-      ["external_id", marked],
-      ["registration_number", marked],
-      ["email", `a${character}na@example.com`],
-    ] as const) {
-      const found = clientFaults({ [member]: value });
-      expect(found.map(({ pointer, code }) => [pointer, code])).toEqual([[`#/${member}`, "invalid_format"]]);
-    }
-    const account = { client_id: "cli_01JD0000000000000000000002", platform_login: marked, group_id: marked };
-    expect(faults(() => validBody(createAccount.body, account, new Set()))).toMatchObject([
-      { pointer: "#/group_id", code: "invalid_format" },
-      { pointer: "#/platform_login", code: "invalid_format" },
-    ]);
-    const endpoint = { url: "https://a.example/", event_types: ["*"], group_ids: [marked] };
-    expect(faults(() => validBody(createWebhookEndpoint.body, endpoint, new Set()))).toMatchObject([
-      { pointer: "#/group_ids/0" },
-    ]);
-    expect(faults(() => validQuery(listClients.query, { external_id: [marked] }))).toMatchObject([
-      { parameter: "external_id", code: "invalid_format" },
-    ]);
-  });
+  it.each([...direction, ...invisible, ...joiners, ...lost])(
+    "holds no invisible or lost character: %j",
+    (character) => {
+      const marked = `ab${character}cd`;
+      for (const [member, value] of [
+        ["external_id", marked],
+        ["registration_number", marked],
+        ["email", `a${character}na@example.com`],
+      ] as const) {
+        const found = clientFaults({ [member]: value });
+        expect(found.map(({ pointer, code }) => [pointer, code])).toEqual([[`#/${member}`, "invalid_format"]]);
+      }
+      const account = { client_id: "cli_01JD0000000000000000000002", platform_login: marked, group_id: marked };
+      expect(faults(() => validBody(createAccount.body, account, new Set()))).toMatchObject([
+        { pointer: "#/group_id", code: "invalid_format" },
+        { pointer: "#/platform_login", code: "invalid_format" },
+      ]);
+      const endpoint = { url: "https://a.example/", event_types: ["*"], group_ids: [marked] };
+      expect(faults(() => validBody(createWebhookEndpoint.body, endpoint, new Set()))).toMatchObject([
+        { pointer: "#/group_ids/0" },
+      ]);
+      expect(faults(() => validQuery(listClients.query, { external_id: [marked] }))).toMatchObject([
+        { parameter: "external_id", code: "invalid_format" },
+      ]);
+    },
+  );
 
   it("names the rule that it breaks", () => {
     expect(clientFaults({ external_id: "crm\u202e1" })).toEqual([
       {
         pointer: "#/external_id",
         code: "invalid_format",
-        detail: "must be text without control or invisible characters and not blank",
+        detail:
+          "must be text without control or invisible characters, U+FFFD (bytes of another encoding than UTF-8) or " +
+          "noncharacters, and not blank",
       },
     ]);
   });
@@ -181,7 +193,7 @@ describe("a name", () => {
     expect(clientFaults({ first_name: name })).toMatchObject([{ pointer: "#/first_name", code: "invalid_format" }]);
   });
 
-  it.each([...direction, ...invisible])("holds no other invisible character: %j", (character) => {
+  it.each([...direction, ...invisible, ...lost])("holds no other invisible or lost character: %j", (character) => {
     expect(clientFaults({ last_name: `Sil${character}va` })).toMatchObject([{ pointer: "#/last_name" }]);
   });
 });

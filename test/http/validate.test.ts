@@ -3,14 +3,14 @@ import { describe, expect, it } from "vitest";
 import { iso, safeParse } from "zod/mini";
 import type { $ZodType } from "zod/v4/core";
 import { HttpProblem } from "../../shared/http/problem.ts";
-import { validBody, validQuery } from "../../shared/http/validate.ts";
+import { checkedValue, validBody, validQuery } from "../../shared/http/validate.ts";
 import { limits } from "../../shared/limits.ts";
 import { createAccount, listAccounts, listLedger } from "../../shared/routes/accounts.ts";
 import { createClient, listClients, updateClient } from "../../shared/routes/clients.ts";
 import { listEvents } from "../../shared/routes/events.ts";
 import { createDeposit, updateTransaction } from "../../shared/routes/transactions.ts";
 import { CalendarDate, TimestampInput } from "../../shared/schema/fields.ts";
-import { moneyMembersOf } from "../../shared/schema/money.ts";
+import { MoneyInput, moneyMembersOf, SignedMoneyInput } from "../../shared/schema/money.ts";
 
 interface Entry {
   readonly pointer?: string;
@@ -313,5 +313,58 @@ describe("a day and a moment", () => {
       ),
       { numRuns: 2000 },
     );
+  });
+});
+
+describe("an amount", () => {
+  const detailOf = (schema: $ZodType, text: string) => {
+    const checked = checkedValue(schema, text, "#");
+    return checked.ok ? undefined : checked.errors[0]?.detail;
+  };
+  const plain = "must be a plain decimal such as 1000.00";
+  const grouped = `${plain}, with a point before the decimals and digits that are not grouped`;
+
+  it.each([
+    ["100\u200b.00", `${plain}, without the character U+200B`],
+    ["\ufeff100.00", `${plain}, without the character U+FEFF`],
+    ["\u2212100.00", `${plain}, without the character U+2212`],
+    ["\uff0d100.00", `${plain}, without the character U+FF0D`],
+    ["\u0661\u0660\u0660", `${plain}, without the character U+0661`],
+    ["1,000.00", grouped],
+    ["1.000,00", grouped],
+    ["1 000.00", grouped],
+    ["1\u00a0000.00", grouped],
+    ["1\u202f000.00", grouped],
+    ["1'000.00", grouped],
+    ["1_000", grouped],
+    ["100,00", grouped],
+    ["100.00 ", `${plain}, without " "`],
+    ["100.00\n", `${plain}, without the character U+000A`],
+    ["$100.00", `${plain}, without "$"`],
+    ["1e3", `${plain}, without "e"`],
+    ["-1.00", `${plain}, with no sign`],
+    ["+1.00", `${plain}, with no sign`],
+    ["01.00", `${plain}, without a leading zero`],
+    ["1234567890123456.00", "must have at most 15 digits before the point"],
+    [`1.${"0".repeat(21)}`, "must have at most 20 digits after the point"],
+    [".50", plain],
+    ["1.", plain],
+    ["1.2.3", plain],
+    ["", plain],
+  ])("written %j is refused with the reason that is true", (text, detail) => {
+    expect(detailOf(MoneyInput, text)).toBe(detail);
+  });
+
+  it.each([
+    ["\u221225.00", "must be a plain decimal such as -25.00, without the character U+2212"],
+    ["--25.00", "must be a plain decimal such as -25.00, with no sign but one - at its start"],
+    ["25.00-", "must be a plain decimal such as -25.00, with no sign but one - at its start"],
+    [
+      "-25,00",
+      "must be a plain decimal such as -25.00, with a point before the decimals and digits that are not grouped",
+    ],
+    ["-025.00", "must be a plain decimal such as -25.00, without a leading zero"],
+  ])("that may be below zero, written %j, is refused with the reason that is true", (text, detail) => {
+    expect(detailOf(SignedMoneyInput, text)).toBe(detail);
   });
 });
