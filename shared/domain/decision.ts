@@ -157,7 +157,14 @@ export type Change =
       /** The owner it is taken from, where it belongs to one; else it must belong to none. */
       readonly instead_of?: string;
     }
-  | { readonly op: "release"; readonly kind: UniqueKind; readonly value: string; readonly owner: string }
+  | {
+      readonly op: "release";
+      readonly kind: UniqueKind;
+      readonly value: string;
+      readonly owner: string;
+      /** Its owner has ended: the name leads to it until another one claims it. */
+      readonly ended?: true;
+    }
   | { readonly op: "list" | "unlist"; readonly leg: UnjoinedLeg | CorrectionLeg };
 
 /** A change from one version of an item to the next. */

@@ -4,10 +4,11 @@ import { isOpen, refuseOutstanding } from "./command/command.ts";
 import { isCommanded } from "./command/money.ts";
 import { moveByCommand, settleInPlace } from "./command/move.ts";
 import { followedByPlatform } from "./command/settlement.ts";
-import { type Context, type Decision, refuse, refuseField, refuseScope, unchanged } from "./decision.ts";
+import { type Change, type Context, type Decision, refuse, refuseField, refuseScope, unchanged } from "./decision.ts";
 import { adjustmentMoves, completeAdjustment } from "./internal-money/adjustment.ts";
 import { completeCredit, creditMoves, expireCredit } from "./internal-money/credit.ts";
 import { isCredit } from "./internal-money/credit-booking.ts";
+import { receivedDeposit } from "./internal-money/received-deposit.ts";
 import { isTransfer } from "./internal-money/transfer-state.ts";
 import { isMaker, needsAnother, underRules } from "./people/approval.ts";
 import { type AccountContext, moved, refuseReceipt, type Transaction } from "./transaction.ts";
@@ -83,7 +84,19 @@ export function moveTransaction(
   request: UpdateTransaction,
   context: Context,
 ): Decision<Transaction> {
-  return withLegs(transaction, accountContext, decideMove(transaction, accountContext, request, context), context);
+  const received = receivedDeposit(transaction, accountContext, request);
+  if (!received.ok) return received;
+  const decision = decideMove(received.result, accountContext, request, context);
+  return withLegs(transaction, accountContext, sinceStored(transaction, decision), context);
+}
+
+/** A move of a transaction that was decided about as it will be: what is written differs from what is stored. */
+function sinceStored(before: Transaction, decision: Decision<Transaction>): Decision<Transaction> {
+  if (!decision.ok) return decision;
+  const changes = decision.changes.map((change): Change => {
+    return change.op === "update" && change.entity === "transaction" ? { ...change, before } : change;
+  });
+  return { ...decision, changes };
 }
 
 /** A move with what it changes in the markers of the transaction's unjoined legs, and the events of its commands. */

@@ -14,7 +14,14 @@ import {
   refuseUnsettled,
 } from "./posting.ts";
 import { creditPolicyOf } from "./tenant.ts";
-import { type AccountContext, awaitsPlatform, refuseFunds, type Transaction, transactionEvent } from "./transaction.ts";
+import {
+  type AccountContext,
+  awaitsPlatform,
+  freedNames,
+  refuseFunds,
+  type Transaction,
+  transactionEvent,
+} from "./transaction.ts";
 import { takesMoney } from "./transaction-legs.ts";
 
 /** Completes: what has arrived is credited, what is paid out leaves the account or the money in transit. */
@@ -262,7 +269,10 @@ function closeOnly(change: Change): Change {
   return isAdjustment(change) ? adjustMore(change, { accepts: "close_only" }) : change;
 }
 
-/** A move with what it changes: always announced to those who ask for `transaction.updated` by name. */
+/**
+ * A move with what it changes, and the names that it frees: always announced to those who ask for
+ * `transaction.updated` by name.
+ */
 export function settled(
   before: Transaction,
   after: Transaction,
@@ -273,7 +283,7 @@ export function settled(
   return {
     ok: true,
     result: after,
-    changes: [{ op: "update", entity: "transaction", before, after }, ...changes],
+    changes: [{ op: "update", entity: "transaction", before, after }, ...changes, ...freedNames(before, after)],
     events: [...announced, "transaction.updated" as const].map((type) => transactionEvent(type, after, previous)),
   };
 }

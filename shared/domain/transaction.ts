@@ -20,6 +20,7 @@ import {
   type Refusal,
   refuse,
   refuseField,
+  type UniqueKind,
   unchanged,
 } from "./decision.ts";
 import type { FeedSource } from "./feed/source.ts";
@@ -28,7 +29,7 @@ import { type AmountFault, formatAmount, greatest, parseAmount } from "./money.t
 import type { MarginView } from "./posting.ts";
 import type { Tenant } from "./tenant.ts";
 
-type MoneyField = "amount" | "fee" | "net_amount" | "balance_before" | "balance_after";
+type MoneyField = "amount" | "fee" | "net_amount" | "announced_amount" | "balance_before" | "balance_after";
 
 /**
  * A deposit or withdrawal as it is stored: the wire's fields with money in minor units. A pending withdrawal is its own
@@ -42,6 +43,8 @@ export interface Transaction
     Partial<Pick<FeedCause, "feed_seq">>)[];
   readonly amount_minor: bigint;
   readonly fee_minor: bigint;
+  /** What was announced; only of a deposit of which another amount arrived. */
+  readonly announced_amount_minor?: bigint;
   readonly balance_before_minor: bigint | null;
   readonly balance_after_minor: bigint | null;
   /** What was given back to the account or taken from it again, with its sign; absent while nothing was. */
@@ -118,7 +121,8 @@ export function transactionBody(transaction: Transaction): TransactionBody {
   const { tenant_id, provider_at, debited_seq, reverse_minor, amount_minor, fee_minor, ...stored } =
     withoutReturning(transaction);
   const { balance_before_minor, balance_after_minor, related_to = null, platform_operations = [], ...others } = stored;
-  const { transfer, transfer_credit_minor, transfer_income_minor, ...fields } = others;
+  const { transfer, transfer_credit_minor, transfer_income_minor, ...more } = others;
+  const { announced_amount_minor: announced, ...fields } = more;
   const money = (minor: bigint) => formatAmount(minor, transaction.currency);
   return {
     ...fields,
@@ -126,6 +130,7 @@ export function transactionBody(transaction: Transaction): TransactionBody {
     amount: money(amount_minor),
     fee: money(fee_minor),
     net_amount: money(amount_minor - fee_minor),
+    ...(announced === undefined ? {} : { announced_amount: money(announced) }),
     balance_before: balance_before_minor === null ? null : money(balance_before_minor),
     balance_after: balance_after_minor === null ? null : money(balance_after_minor),
     related_to,
@@ -334,37 +339,50 @@ function withProviderMove(transaction: Transaction, context: Context): Transacti
   return provider_at === undefined ? others : { ...others, provider_at };
 }
 
-/** The markers that keep the references of a transaction unique in a brokerage. */
-export function transactionMarkers(transaction: Transaction): Change[] {
-  const changes: Change[] = [];
+/** A name that one transaction of a brokerage has at a time. */
+interface TransactionName {
+  readonly kind: UniqueKind;
+  readonly value: string;
+  readonly refusal: Refusal;
+}
+
+/**
+ * The names of a transaction. A payment is reported by `Stripe` and by `stripe`: the case of a provider says nothing.
+ */
+function namesOf({ external_id, provider, provider_reference }: Transaction): TransactionName[] {
   const taken = (code: Refusal["code"], field: string, detail: string): Refusal => ({
     code,
     detail,
     errors: [{ pointer: `#/${field}`, code: "taken", detail: "belongs to another transaction" }],
   });
-  if (transaction.external_id !== null) {
-    changes.push({
-      op: "claim",
-      kind: "transaction_external_id",
-      value: transaction.external_id,
-      owner: transaction.id,
-      refusal: taken("external_id_taken", "external_id", "Another transaction has this external id."),
-    });
-  }
-  if (transaction.provider_reference !== null) {
-    changes.push({
-      op: "claim",
-      kind: "provider_reference",
-      value: JSON.stringify([transaction.provider, transaction.provider_reference]),
-      owner: transaction.id,
-      refusal: taken(
-        "duplicate_provider_reference",
-        "provider_reference",
-        "A transaction with this provider and reference exists.",
-      ),
-    });
-  }
-  return changes;
+  const own: TransactionName = {
+    kind: "transaction_external_id",
+    value: external_id ?? "",
+    refusal: taken("external_id_taken", "external_id", "Another transaction has this external id."),
+  };
+  const detail = "A transaction with this provider and reference exists.";
+  const provided: TransactionName = {
+    kind: "provider_reference",
+    value: JSON.stringify([provider?.trim().toLowerCase() ?? null, provider_reference]),
+    refusal: taken("duplicate_provider_reference", "provider_reference", detail),
+  };
+  return [...(external_id === null ? [] : [own]), ...(provider_reference === null ? [] : [provided])];
+}
+
+/** The markers that keep the names of a transaction unique in a brokerage. */
+export function transactionMarkers(transaction: Transaction): Change[] {
+  return namesOf(transaction).map((name) => ({ op: "claim", ...name, owner: transaction.id }));
+}
+
+const unbooked: ReadonlySet<TransactionState> = new Set(["rejected", "cancelled", "failed"]);
+
+/**
+ * The names that a move frees: what ended without money, or with its money given back, protects no payment, and the
+ * same one is made again under the same names.
+ */
+export function freedNames(before: Transaction, after: Transaction): Change[] {
+  if (unbooked.has(before.status) || !unbooked.has(after.status)) return [];
+  return namesOf(after).map(({ kind, value }) => ({ op: "release", kind, value, owner: after.id, ended: true }));
 }
 
 /** Refuses a transaction because of the status of its account. */

@@ -331,6 +331,8 @@ export const updateTransaction = route({
     "for `completed`, its payout. `failed` of such a payout, and `returned`, first issue the opposite command. While " +
     "a command waits, `failed` cancels it. To settle by hand what was done on the platform, add its `operation_id`, " +
     "also when the `outcome` is `unknown`; then `not_found` says that the platform has no such operation.\n\n" +
+    "A deposit of which another amount arrived is completed with `received_amount`. A transaction that was rejected " +
+    "or cancelled, or has failed, frees its `external_id` and `provider_reference` for another one.\n\n" +
     "A transfer is approved, rejected or cancelled by its debit, and goes on by itself.\n\n" +
     "Where an approval rule of the settings applies, each `approved` is recorded in `approvals`, and the transaction " +
     "stays `pending` until there are enough; nothing is paid before.",
@@ -356,6 +358,8 @@ export const updateTransaction = route({
     "account_closed",
     "client_closed",
     "amount_too_large",
+    "amount_precision",
+    "fee_too_high",
     "command_outstanding",
     "operation_known",
     "source_ended",

@@ -11,6 +11,7 @@ import {
   name,
   ownFields,
   pageParameters,
+  reference,
   resourceFields,
   setOf,
   Timestamp,
@@ -81,7 +82,7 @@ const Tags = z.array(name(50)).check(z.maxLength(20));
 
 const profile = {
   external_id: described(
-    z.nullable(identifier(64)),
+    z.nullable(reference(64)),
     "Your own identifier, without invisible characters; unique per resource type.",
   ),
   middle_name: described(z.nullable(name(100)), "Middle names."),
@@ -177,7 +178,7 @@ export const ListClientsQuery = z.strictObject({
   country: described(z.optional(Country), "Country of residence (ISO 3166-1 alpha-2)."),
   email: described(z.optional(Email), "Email address, compared after trimming, lower-casing and normalisation (NFC)."),
   external_id: described(
-    z.optional(identifier(64)),
+    z.optional(reference(64)),
     "Your own identifier, without invisible characters; unique per resource type.",
   ),
   tag: described(z.optional(name(50)), "Clients with this tag."),

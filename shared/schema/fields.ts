@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import type { $ZodCheck } from "zod/v4/core";
 import { currencyCodes } from "../currencies.ts";
 import { limits } from "../limits.ts";
 import { metadataBytes } from "../text.ts";
@@ -70,8 +71,8 @@ export const Country = z
 
 // Normalised first (Unicode Annex 15, NFC), so that the measured text is the one that is compared and stored.
 // @__NO_SIDE_EFFECTS__
-function normalised(max: number, pattern: RegExp, rule: string) {
-  return z.string().check(z.normalize("NFC"), z.minLength(1), z.maxLength(max), z.regex(pattern, rule));
+function normalised(max: number, pattern: RegExp, rule: string, ...more: readonly $ZodCheck<string>[]) {
+  return z.string().check(z.normalize("NFC"), ...more, z.minLength(1), z.maxLength(max), z.regex(pattern, rule));
 }
 
 // U+FFFD stands where a decoder found bytes of another encoding: two texts would become one. Noncharacters (NChar) are
@@ -93,9 +94,22 @@ export function text(max: number) {
  * format characters (Cf, which include bidirectional marks), no line separators, no default ignorable characters (DI).
  */
 // @__NO_SIDE_EFFECTS__
-export function identifier(max: number) {
+export function identifier(max: number, ...more: readonly $ZodCheck<string>[]) {
   const pattern = /^(?!\s*$)[^\p{Cc}\p{Cs}\p{NChar}\ufffd\p{Cf}\p{Zl}\p{Zp}\p{DI}]+$/u;
-  return normalised(max, pattern, `must be text without control or invisible characters, ${lost}, and not blank`);
+  const rule = `must be text without control or invisible characters, ${lost}, and not blank`;
+  return normalised(max, pattern, rule, ...more);
+}
+
+/**
+ * A reference that is copied from elsewhere, from a bank's file for one: an {@link identifier}, of which spaces at the
+ * ends are no part.
+ */
+// @__NO_SIDE_EFFECTS__
+export function reference(max: number) {
+  return identifier(
+    max,
+    z.overwrite((value) => value.replace(/^\p{Zs}+|\p{Zs}+$/gu, "")),
+  );
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   name,
   ownFields,
   pageParameters,
+  reference,
   resourceFields,
   setOf,
   Timestamp,
@@ -93,11 +94,11 @@ export const request = {
   method: described(z.optional(Method), "Payment method."),
   provider: described(z.optional(z.nullable(name(64))), "Payment provider."),
   provider_reference: described(
-    z.optional(z.nullable(identifier(128))),
+    z.optional(z.nullable(reference(128))),
     "The provider's reference; unique per provider, which prevents double bookings.",
   ),
   external_id: described(
-    z.optional(z.nullable(identifier(64))),
+    z.optional(z.nullable(reference(64))),
     "Your own identifier, without invisible characters; unique per resource type.",
   ),
   description: described(z.optional(z.nullable(text(500))), "Free text."),
@@ -158,6 +159,12 @@ export const UpdateTransactionRequest = z.strictObject({
     "With `returned`: book the return even if the balance does not cover it. Requires the scope `admin`.",
   ),
   keep_fee: described(z.optional(z.boolean()), "With `returned`: the brokerage keeps the fee."),
+  received_amount: described(
+    z.optional(MoneyInput),
+    "With `completed` of a deposit: the amount before the fee that arrived, if it is not the announced one. Where " +
+      "the larger of both needs an approval, no more than was approved.",
+  ),
+  fee: described(z.optional(MoneyInput), "With `received_amount`: the fee of it; the announced one if omitted."),
   operation_id: described(
     z.optional(identifier(64)),
     "Settles by hand: the operation on the platform that moved the money of a linked account.",
@@ -183,11 +190,11 @@ const ofAccount = {
   status: described(z.optional(setOf(TransactionStatus.options)), "Transaction statuses, separated by commas."),
   method: described(z.optional(setOf(Method.options)), "Payment methods, separated by commas."),
   external_id: described(
-    z.optional(identifier(64)),
+    z.optional(reference(64)),
     "Your own identifier, without invisible characters; unique per resource type.",
   ),
   provider_reference: described(
-    z.optional(identifier(128)),
+    z.optional(reference(128)),
     "The provider's reference; unique per provider, which prevents double bookings.",
   ),
 };
@@ -258,6 +265,10 @@ export const Transaction = z.object({
   ),
   fee: described(Money, "Part of the amount that the brokerage keeps."),
   net_amount: described(Money, "Amount minus the fee: what a deposit credits and a withdrawal pays out."),
+  announced_amount: described(
+    z.optional(Money),
+    "Amount that was announced, where another one arrived, which `amount` is then; absent otherwise.",
+  ),
   currency: described(Currency, currencyText),
   method: described(Method, "Payment method."),
   provider: described(z.nullable(z.string()), "Payment provider."),

@@ -134,17 +134,26 @@ export function writeOf(change: Change, tenant: string): TransactItem {
         Put: {
           TableName: env.tableName,
           Item: { ...uniques.key(tenant, change.kind, change.value), ...typeTag(uniques.et), owner_id: change.owner },
-          ...expressionOf({ when: [change.instead_of === undefined ? isNew : ownedBy(change.instead_of)] }),
+          ...expressionOf({ when: [change.instead_of === undefined ? isFree : ownedBy(change.instead_of)] }),
         },
       };
     case "list":
       return putMember(unjoinedLegs, change.leg);
     case "unlist":
       return deleteMember(unjoinedLegs.keyOf(change.leg));
-    case "release":
-      return deleteMember(uniques.key(tenant, change.kind, change.value), [ownedBy(change.owner)]);
+    case "release": {
+      const { kind, value, owner } = change;
+      const key = uniques.key(tenant, kind, value);
+      if (change.ended !== true) return deleteMember(key, [ownedBy(owner)]);
+      // What a platform reported has a reference that was never claimed.
+      const set = { ...typeTag(uniques.et), owner_id: owner, is_free: true };
+      return changeMember(key, { set, when: [{ any: [isNew, ownedBy(owner)] }] });
+    }
   }
 }
+
+/** No resource has the name, or the one that had it has ended. */
+const isFree: Condition = { any: [isNew, { attribute: "is_free", is: "equal", value: true }] };
 
 function ownedBy(value: string): Condition {
   return { attribute: "owner_id", is: "equal", value };

@@ -55,6 +55,17 @@ describe("a transaction without a decision", () => {
     expect((await sweepEvents({}, lambdaContext()))["expired"]).toBe(0);
   });
 
+  it("is made again under the same names, which its end has freed", async () => {
+    const account = await broker.account();
+    const names = { external_id: "again", provider: "psp", provider_reference: "again" };
+    const ends = Date.now() + 3_600_000;
+    const first = await broker.deposit(account, "1.00", { ...names, expires_at: new Date(ends).toISOString() });
+    vi.useFakeTimers({ toFake: ["Date"], now: ends });
+    await sweepEvents({}, lambdaContext());
+    expect((await broker.get(`/transactions/${first.id}`)).status).toBe("failed");
+    expect(await broker.deposit(account, "1.00", { ...names, status: "completed" })).toMatchObject(names);
+  });
+
   it("is not made when it would have expired already", async () => {
     const account = await broker.account();
     const body = { account_id: account.id, amount: "1.00", expires_at: new Date(Date.now() - 1).toISOString() };

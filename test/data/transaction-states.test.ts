@@ -102,6 +102,100 @@ describe("a transaction", () => {
   });
 });
 
+describe("the names of a transaction", () => {
+  const names = (name: string) => ({ external_id: name, provider: "psp", provider_reference: name });
+
+  it.each([
+    ["deposit", ["rejected"]],
+    ["deposit", ["cancelled"]],
+    ["deposit", ["processing", "failed"]],
+    ["withdrawal", ["rejected"]],
+    ["withdrawal", ["approved", "processing", "failed"]],
+  ] as const)(
+    "of a %s that ended by %j are free for the same one again, once, whatever comes late",
+    async (kind, way) => {
+      for (let turn = 0; turn < raceTurns; turn += 1) {
+        const account = await broker.account("100.00");
+        const name = `${kind}-${way.join("-")}-${turn}`;
+        const { body: first } = await post(kind, account, "100.00", names(name));
+        for (const to of way.slice(0, -1)) await broker.move(first, to);
+        // The end itself races with those who try again.
+        const [ended, ...early] = await Promise.all([
+          broker.move(first, way.at(-1) ?? ""),
+          ...[1, 2].map(() => post(kind, account, "100.00", names(name))),
+        ]);
+        expect(ended.status).toBe(200);
+        const answers = [...early, ...(await atOnce(5, () => post(kind, account, "100.00", names(name))))];
+        const made = answers.filter(({ status }) => status === 201);
+        expect([made.length, answers.filter(({ status }) => ![201, 409, 422].includes(status))]).toEqual([1, []]);
+        const second = made[0]?.body;
+        // A late callback of the first books nothing, and the second is booked once.
+        const late = await Promise.all([
+          broker.move(first, "completed"),
+          ...[1, 2, 3].map(() => broker.move(second, "completed")),
+        ]);
+        expect([late[0]?.status, late.slice(1).some(({ status }) => status === 200)]).toEqual([409, true]);
+        expect((await broker.get(`/accounts/${account.id}`)).balance).toBe(kind === "deposit" ? "200.00" : "0.00");
+        const found = await broker.get(`/transactions?external_id=${name}`);
+        expect(found.data.map(({ id }: { id: string }) => id)).toEqual([second.id]);
+      }
+    },
+  );
+
+  it("are held by what is booked, returned or on its way", async () => {
+    const account = await broker.account("100.00");
+    for (const way of [[], ["approved"], ["processing"], ["completed"], ["completed", "returned"]]) {
+      const name = `held-${way.join("-")}`;
+      const first = await broker.deposit(account, "10.00", names(name));
+      for (const to of way) await broker.move(first, to);
+      expect((await post("deposit", account, "10.00", { external_id: name })).body.code).toBe("external_id_taken");
+      const again = await post("deposit", account, "10.00", { provider: "psp", provider_reference: name });
+      expect(again.body.code).toBe("duplicate_provider_reference");
+    }
+  });
+
+  it("lead to what ended, until another one has them", async () => {
+    const first = await broker.deposit(await broker.account(), "10.00", names("lead"));
+    await broker.move(first, "rejected");
+    expect((await broker.get("/transactions?external_id=lead")).data).toMatchObject([{ id: first.id }]);
+  });
+
+  it("have no spaces at their ends, and the case of a provider says nothing", async () => {
+    const account = await broker.account();
+    const first = await broker.deposit(account, "10.00", {
+      ...{ external_id: " order 7\u00a0", provider: "Stripe", provider_reference: "\u2003pi_1 " },
+    });
+    expect(first).toMatchObject({ external_id: "order 7", provider: "Stripe", provider_reference: "pi_1" });
+    expect((await post("deposit", account, "10.00", { external_id: "order 7 " })).body.code).toBe("external_id_taken");
+    const again = await post("deposit", account, "10.00", { provider: "stripe", provider_reference: " pi_1" });
+    expect(again.body.code).toBe("duplicate_provider_reference");
+    for (const query of ["external_id=%20order%207", "provider_reference=pi_1%20"]) {
+      expect((await broker.get(`/transactions?${query}`)).data).toMatchObject([{ id: first.id }]);
+    }
+  });
+});
+
+describe("a deposit of 100.00 announced", () => {
+  it("of which 97.50 arrived is booked once as it arrived, and shows both", async () => {
+    for (let turn = 0; turn < raceTurns; turn += 1) {
+      const account = await broker.account();
+      const deposit = await broker.deposit(account, "100.00", { fee: "0.50", provider_reference: `arrived-${turn}` });
+      const answers = await Promise.all([
+        broker.move(deposit, "completed", { received_amount: "97.50" }),
+        broker.move(deposit, "completed", { received_amount: "97.50" }),
+        broker.move(deposit, "completed", { received_amount: "97.51" }),
+        broker.move(deposit, "completed"),
+      ]);
+      const [one] = answers.filter(({ status }) => status === 200);
+      const { balance } = await broker.get(`/accounts/${account.id}`);
+      const shown = await broker.get(`/transactions/${deposit.id}`);
+      expect([one?.body.amount, shown.amount, shown.net_amount]).toEqual([shown.amount, shown.amount, balance]);
+      expect(shown.announced_amount).toBe(shown.amount === "100.00" ? undefined : "100.00");
+      expect((await broker.get(`/accounts/${account.id}/ledger`)).data).toHaveLength(1);
+    }
+  });
+});
+
 afterEach(() => {
   vi.useRealTimers();
 });

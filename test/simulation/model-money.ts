@@ -9,6 +9,9 @@ import {
   type TransactionState,
 } from "./model-books.ts";
 
+/** Ends that free the names of a transaction. */
+const unbooked: ReadonlySet<string> = new Set(["rejected", "cancelled", "failed"]);
+
 export function bookMoney(books: Books, intent: Of<"book">, creator: number, id: string): Expected {
   const { kind, amount, fee, completed, external_id } = intent;
   const account = books.accounts.get(intent.account);
@@ -19,7 +22,9 @@ export function bookMoney(books: Books, intent: Of<"book">, creator: number, id:
   if (fee >= amount) return refused(422, "fee_too_high");
   if (kind === "withdrawal" && account.balance - account.held < amount) return refused(422, "insufficient_funds");
   if (completed && books.four_eyes) return refused(403, "four_eyes_required");
-  const taken = [...books.transactions.values()].some((each) => each.external_id === external_id);
+  const taken = [...books.transactions.values()].some(
+    (each) => each.external_id === external_id && !unbooked.has(each.status),
+  );
   if (external_id !== null && taken) return refused(409, "external_id_taken");
   if (completed) post(account, kind === "deposit" ? amount - fee : -amount);
   else if (kind === "withdrawal") account.held += amount;

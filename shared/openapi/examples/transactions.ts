@@ -27,6 +27,7 @@ export const transaction: JsonObject = {
   amount: "1000.00",
   fee: "0.00",
   net_amount: "1000.00",
+  announced_amount: "1002.50",
   currency: "USD",
   method: "bank_transfer",
   provider: null,

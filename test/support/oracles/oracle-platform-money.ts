@@ -28,7 +28,7 @@ export function judgeMarkers(items: readonly RawItem[]): string[] {
       .filter((item) => text(item, "status") === "removed")
       .map((item) => text(item, "id")),
   );
-  const wanted = [...items, ...newestOfPositions(items)].flatMap((item) => {
+  let wanted = [...items, ...newestOfPositions(items)].flatMap((item) => {
     const sourceOf = sources.get(`${tenantOf(item)} ${String(item["source"])}`);
     const claim = (kind: string, ...values: readonly (RawValue | undefined)[]) => {
       if (typeof values.at(-1) !== "string") return [];
@@ -49,8 +49,7 @@ export function judgeMarkers(items: readonly RawItem[]): string[] {
         ];
       case "TXN":
         return [
-          ...claim("transaction_external_id", item["external_id"]),
-          ...(isPlatforms(item) ? [] : claim("provider_reference", item["provider"], item["provider_reference"])),
+          ...namesOf(item, claim),
           ...operationsOf(item).flatMap((each) =>
             claim("source_operation", each["source_id"], text(each, "operation_id")),
           ),
@@ -77,13 +76,33 @@ export function judgeMarkers(items: readonly RawItem[]): string[] {
   });
   const found = ofType(items, "UQ")
     .filter((item) => !isFormerEmail(item, removed))
-    .map((item) => `${text(item, "pk")} ${text(item, "sk")} of ${text(item, "owner_id")}`);
-  const [needed, claimed] = [new Set(wanted), new Set(found)];
+    .map(
+      (item) =>
+        `${text(item, "pk")} ${text(item, "sk")} of ${text(item, "owner_id")}${item["is_free"] === true ? freed : ""}`,
+    );
+  const [needed, claimed] = [new Set(wanted.filter((name) => !name.endsWith(freed))), new Set(found)];
+  // The name of what ended is its own until another one takes it.
+  for (const name of wanted) if (name.endsWith(freed) && claimed.has(name)) needed.add(name);
+  wanted = wanted.filter((name) => needed.has(name));
   return [
     ...(needed.size === wanted.length ? [] : ["one value belongs to two"]),
     ...[...needed].filter((name) => !claimed.has(name)).map((name) => `${name} is not claimed`),
     ...[...claimed].filter((name) => !needed.has(name)).map((name) => `${name} is claimed without an owner`),
   ];
+}
+
+const freed = " was freed";
+
+/** The names of a transaction; those of one that ended unbooked are free. */
+function namesOf(item: RawItem, claim: (kind: string, ...values: readonly (RawValue | undefined)[]) => string[]) {
+  const { provider } = item;
+  const known = typeof provider === "string" ? provider.trim().toLowerCase() : provider;
+  const names = [
+    ...claim("transaction_external_id", item["external_id"]),
+    ...(isPlatforms(item) ? [] : claim("provider_reference", known, item["provider_reference"])),
+  ];
+  const ended = ["rejected", "cancelled", "failed"].includes(text(item, "status"));
+  return ended ? names.map((name) => `${name}${freed}`) : names;
 }
 
 /** Whether a claim is that of an email address whose operator was removed: it stays, and its value is forgotten. */
