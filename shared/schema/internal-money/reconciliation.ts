@@ -37,12 +37,14 @@ export const BookDifference = z.object({
       "held",
       "pending_transactions",
       "ledger_entry",
+      "ledger_entries",
       "control_accounts",
       "event",
       "sequence",
       "hash",
     ]),
     "What differs. `ledger_entry`: the entry of this number is missing in the ledger of the account. " +
+      "`ledger_entries`: the sum of the ledger entries of the transaction, by its status and amount. " +
       "`control_accounts`: the sum of the legs of the object. `event`: the event of the commit of the entry. " +
       "`sequence`: the event of this number, or the entry of the audit log. `hash`: the chain of the audit log.",
   ),

@@ -50,14 +50,19 @@ function compared(open: number, differences: readonly Difference[]): Compared {
 async function readHolds(account: Account, all: boolean): Promise<Look | undefined> {
   const { tenant_id, id, source_id } = account;
   const isLinked = source_id !== undefined && source_id !== null;
-  const keys = await keysOf(tenant_id, id, all && isLinked ? undefined : openStatuses);
+  const keys = await transactionKeys(tenant_id, id, all && isLinked ? undefined : openStatuses);
   const found = await findAll(transactions, keys);
   const aside = isLinked ? await takenAside(account, source_id) : 0n;
   const [balance] = await readAll(balances, [balances.key(tenant_id, id)]);
   return balance && { balance, transactions: found.filter(isOpen), aside };
 }
 
-async function keysOf(tenant: string, id: string, statuses: readonly string[] | undefined): Promise<readonly Key[]> {
+/** Keys of the transactions of an account, of these statuses or all of them. */
+export async function transactionKeys(
+  tenant: string,
+  id: string,
+  statuses?: readonly string[],
+): Promise<readonly Key[]> {
   const keys: Key[] = [];
   const query = { index: indexes.owner, attributes: ["pk", "sk", "status"] };
   for await (const { items } of pagesOf(transactions.ofAccount(tenant, id), query)) {
