@@ -13,8 +13,11 @@ export interface Reason {
 const throttled =
   /^(?:Throttling|Provisioned|RequestLimit|RequestThrottled|TooManyRequests|KmsThrottled|TransactionInProgress)/;
 
-/** Names of errors of calls that were given up, or that met another write of the same item. */
-const passing = /^(?:AbortError|TimeoutError|Unavailable|TransactionConflictException)$/;
+/**
+ * Names of errors of calls that were given up, that met another write of the same item, or that found no table: the one
+ * of volatile items may be gone for as long as it is made again.
+ */
+const passing = /^(?:AbortError|TimeoutError|Unavailable|TransactionConflictException|ResourceNotFoundException)$/;
 
 /** Codes of Node for a connection that could not be made, or that was closed: ECONNREFUSED, ECONNRESET, ENOTFOUND. */
 const unreachable = /^E(?!RR_)[A-Z_]+$/;

@@ -209,6 +209,28 @@ describe("a request of every kind is answered 503 with Retry-After", () => {
     await expectUnavailable().finally(door.open);
   });
 
+  it("while the table of volatile items is gone, where it reads or writes one", async () => {
+    const account = await broker.account("1000.00", { type: "demo" });
+    const trade = { account_id: account.id, symbol: "EURUSD", side: "buy", lots: "0.01" };
+    const { volatileTableName } = api.emulator;
+    api.watched.interfere = ({ input }) =>
+      JSON.stringify(input).includes(volatileTableName) ? failure("ResourceNotFoundException") : undefined;
+    const answers = await Promise.all([
+      api.call(caller, "GET", "/quotes/EURUSD"),
+      api.call(caller, "GET", "/quotes?symbols=EURUSD"),
+      api.call(caller, "POST", "/sandbox/trades", { body: trade }),
+      api.call(caller, "POST", "/stream_tickets", { body: {} }),
+    ]);
+    const after = String(limits.request.retry_after_seconds);
+    for (const { status, headers, text } of answers)
+      expect([status, headers["Retry-After"], text]).toMatchObject([
+        503,
+        after,
+        expect.stringContaining("service_unavailable"),
+      ]);
+    expect((await api.call(caller, "GET", `/accounts/${unknownAccount.id}`)).status).toBe(404);
+  });
+
   // It is the last one: the way to the table stays closed.
   it("while the table cannot be reached", async () => {
     await api.watched.stop();
