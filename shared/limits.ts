@@ -450,6 +450,8 @@ export const limits = {
     /** Bounds of one attempt. */
     connect_timeout_ms: 3000,
     attempt_timeout_ms: 10_000,
+    /** How long a reply is read once its status is there: what decides is known, and the worker has others. */
+    reply_ms: 200,
     /** Bytes of a reply that are read, and that are kept. */
     reply_max_bytes: 65_536,
     excerpt_max_bytes: 4096,
@@ -463,6 +465,8 @@ export const limits = {
     tenant_share: 0.25,
     /** An answer that takes as long keeps others waiting: it halves the slots, as a failure does, to the first four. */
     slow_answer_ms: 500,
+    /** One that takes as long proves nothing: a batch ends with its slowest call, and the batch after it waits. */
+    late_answer_ms: 3000,
     /** The same while it is unproven: without a success in so long, or with a failure since its last one. */
     slots_unproven: 1,
     proven_seconds: 24 * 3600,

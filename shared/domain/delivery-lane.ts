@@ -150,6 +150,12 @@ export function isSilence({ error, duration_ms }: Pick<Outcome, "error" | "durat
   return error === "timeout" || duration_ms >= limits.webhooks.connect_timeout_ms;
 }
 
+/** Whether none of the attempts of an endpoint lasts longer than an answer in time: its slots are free in a moment. */
+export function isPrompt({ slots }: Pick<WebhookHealth, "slots">, nowMs: number): boolean {
+  const { lease_ms, slow_answer_ms } = limits.webhooks;
+  return Object.values(slots).every((until) => nowMs - (Date.parse(until) - lease_ms) < slow_answer_ms);
+}
+
 /**
  * How long an endpoint is closed after so many unanswered attempts in a row, in business seconds: twice as long each
  * time and up to a quarter longer by `chance`, but never longer than `closed_max_seconds`.

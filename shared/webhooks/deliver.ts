@@ -1,7 +1,7 @@
 import type { SQSRecord } from "aws-lambda";
 import { cancelled, type Delivery } from "../domain/delivery.ts";
 import { claimed, gone, type Outcome, reasonToSwitchOff, recorded, taskOf } from "../domain/delivery-attempt.ts";
-import { isProven, isSilence, mostSlots, type Place, placeOf, restUntil, slotsOf } from "../domain/delivery-lane.ts";
+import { isPrompt, isProven, mostSlots, type Place, placeOf, restUntil, slotsOf } from "../domain/delivery-lane.ts";
 import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
@@ -27,7 +27,7 @@ import {
   putAttempt,
   putCrash,
 } from "./deliveries.ts";
-import { noteProbe, noteResting, releaseSlot, type Slot, takeSlot, type Verdict } from "./endpoint-health.ts";
+import { noteProbe, noteResting, releaseSlot, type Slot, takeSlot, verdictOf } from "./endpoint-health.ts";
 import { nextAttempt, retryAfterSeconds } from "./ladder.ts";
 import { openWebhookSecret } from "./secrets.ts";
 import { signatureHeaders } from "./signature.ts";
@@ -138,9 +138,9 @@ async function workOn(item: WorkItem): Promise<void> {
     const wanted = { delivery_id: delivery.id, lease_until: leaseUntil, most, now: new Date(now).toISOString() };
     const slot = health && (await takeSlot(health, wanted));
     if (slot !== undefined) return attempt(item, { ...state, delivery }, slot);
-    // An unproven endpoint may hold its slot for long: waiting for it would hold a worker that others need.
-    const proven = health !== undefined && isProven(health, nowMs(), delayMs);
-    if (!proven || nowMs() > item.lineMs) return requeue(item, delivery);
+    // An endpoint that is not prompt holds its slots for long: to wait for one holds a worker that others need.
+    const prompt = health !== undefined && isProven(health, nowMs(), delayMs) && isPrompt(health, nowMs());
+    if (!prompt || nowMs() > item.lineMs) return requeue(item, delivery);
     await pause(bounds.fresh_ms * (1 + chance()));
     state = await reload(message);
   }
@@ -389,10 +389,4 @@ async function turnOff(endpoint: WebhookEndpoint, reason: string): Promise<void>
   if (!(await noteOff(endpoint, reason))) return;
   const { tenant_id, id: endpoint_id } = endpoint;
   log.warn("A webhook endpoint was disabled automatically.", { tenant_id, endpoint_id, reason });
-}
-
-function verdictOf(outcome: Outcome): Verdict {
-  if (outcome.error === null) return outcome.duration_ms < bounds.slow_answer_ms ? "accepted" : "slow";
-  if (outcome.error === "worker_crash") return "nothing";
-  return isSilence(outcome) ? "unanswered" : "failed";
 }

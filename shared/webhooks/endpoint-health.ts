@@ -1,4 +1,5 @@
-import { closingAfter, creditAfter, slotsOf } from "../domain/delivery-lane.ts";
+import type { Outcome } from "../domain/delivery-attempt.ts";
+import { closingAfter, creditAfter, isSilence, slotsOf } from "../domain/delivery-lane.ts";
 import type { Probe, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs } from "../runtime/clock.ts";
@@ -95,10 +96,20 @@ function sameAs(attribute: "probe" | "closed_until" | "proven_at", seen: unknown
 }
 
 /**
- * What an attempt says about its endpoint, `slow` that it accepted and took long; one that the service itself broke off
- * says nothing.
+ * What an attempt says about its endpoint, `slow` that it accepted and took long, `late` that it kept its worker from
+ * others by that; one that the service itself broke off says nothing.
  */
-export type Verdict = "accepted" | "slow" | "failed" | "unanswered" | "nothing";
+export type Verdict = "accepted" | "slow" | "late" | "failed" | "unanswered" | "nothing";
+
+/** What the outcome of an attempt says. */
+export function verdictOf(outcome: Outcome): Verdict {
+  if (outcome.error === null) {
+    if (outcome.duration_ms >= limits.webhooks.late_answer_ms) return "late";
+    return outcome.duration_ms < limits.webhooks.slow_answer_ms ? "accepted" : "slow";
+  }
+  if (outcome.error === "worker_crash") return "nothing";
+  return isSilence(outcome) ? "unanswered" : "failed";
+}
 
 /**
  * Releases a slot and counts the outcome of its attempt, in one write. Returns the endpoint's new health, undefined
@@ -147,6 +158,10 @@ const countings: Readonly<Record<Verdict, (health: WebhookHealth, at: string) =>
   nothing: () => ({}),
   accepted,
   slow: accepted,
+  late: (health, at) => {
+    const { set, ...rest } = accepted(health, at);
+    return { ...rest, set: { ...set, proven_at: null } };
+  },
   failed,
   unanswered: (health, at) => {
     const closing = closingAfter(health, { nowMs: Date.parse(at), delayMs, chance: chance() });

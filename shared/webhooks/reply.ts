@@ -10,16 +10,24 @@ export interface ReplyBody {
 }
 
 /**
- * Reads a reply to its end, or to the most that is read of one, or until the connection breaks or is broken. Nothing is
- * decompressed: what a receiver compresses unasked is not shown.
+ * Reads a reply to its end, or to the most that is read of one, or as long as one is read, or until the connection
+ * breaks or is broken. A receiver that sends a byte a second would keep a worker, and others that wait for it. Nothing
+ * is decompressed: what a receiver compresses unasked is not shown.
  */
 export function readReply(reply: IncomingMessage): Promise<ReplyBody> {
-  const { reply_max_bytes, excerpt_max_bytes } = limits.webhooks;
+  const { reply_max_bytes, reply_ms, excerpt_max_bytes } = limits.webhooks;
   const kept: Buffer[] = [];
   let keptBytes = 0;
   let readBytes = 0;
   return new Promise((resolve) => {
-    const finish = (complete: boolean) => resolve({ excerpt: excerptOf(reply, Buffer.concat(kept)), complete });
+    const finish = (complete: boolean) => {
+      clearTimeout(longest);
+      resolve({ excerpt: excerptOf(reply, Buffer.concat(kept)), complete });
+    };
+    const longest = setTimeout(() => {
+      reply.destroy();
+      finish(false);
+    }, reply_ms);
     reply.on("data", (chunk: Buffer) => {
       if (keptBytes < excerpt_max_bytes) kept.push(chunk.subarray(0, excerpt_max_bytes - keptBytes));
       keptBytes = Math.min(excerpt_max_bytes, keptBytes + chunk.length);

@@ -59,15 +59,20 @@ describe("time", () => {
       local.send({ url: `http://127.0.0.1:${deaf}`, headers: {}, body: Buffer.alloc(20_000_000) }),
       ...[good, bad].map((port) => send(`http://127.0.0.1:${port}`)),
     ]);
-    for (const { duration_ms } of results) {
+    for (const { duration_ms } of results.slice(0, 3)) {
       expect(duration_ms).toBeGreaterThanOrEqual(limits.webhooks.attempt_timeout_ms - 10);
       expect(duration_ms).toBeLessThan(limits.webhooks.attempt_timeout_ms + second);
+    }
+    // What decides is known, so the worker is free for others.
+    for (const { duration_ms } of results.slice(3)) {
+      expect(duration_ms).toBeGreaterThanOrEqual(limits.webhooks.reply_ms - 10);
+      expect(duration_ms).toBeLessThan(limits.webhooks.reply_ms + second);
     }
     const seen = results.map(({ error, http_status }) => [error, http_status]);
     const late = ["timeout", null];
     // A receiver that answered 200 has accepted the event, however long it goes on sending.
     expect(seen).toEqual([late, late, late, [null, 200], ["http_status", 500]]);
-    expect(results[3]?.response_excerpt).toMatch(/^x{50,}$/);
+    expect(results[3]?.response_excerpt).toMatch(/^x+$/);
   });
 
   it("to connect is up after three seconds: for a name, an address and a handshake that never come about", async () => {

@@ -54,6 +54,16 @@ describe("a status", () => {
     expect(hits).toBe(0);
   });
 
+  it("counts once it is there: a reply that goes on for ever is read for a moment", async () => {
+    const url = await answering((_, outgoing) => {
+      const timer = setInterval(() => outgoing.write("x"), 20);
+      outgoing.on("close", () => clearInterval(timer));
+    });
+    const { duration_ms, ...result } = await send(url);
+    expect(result).toMatchObject({ http_status: 200, error: null, response_excerpt: expect.stringMatching(/^x+$/) });
+    expect(duration_ms).toBeLessThan(limits.webhooks.attempt_timeout_ms / 2);
+  });
+
   it("brings a Retry-After along where it counts, and nowhere else", async () => {
     const url = await answering(({ url: path = "" }, outgoing) =>
       outgoing.writeHead(Number(path.slice(1)), { "Retry-After": "120" }).end(),

@@ -171,6 +171,25 @@ describe("the unproven lane", () => {
     expect([health.consecutive_failures, isProven(health, nowMs, unscaled)]).toEqual([2, true]);
   });
 
+  it("is that of an endpoint that accepts, and holds its worker for long by it", async () => {
+    const { all, delivery } = await situation(2);
+    const answerAfter =
+      (ms: number) =>
+      (_: Received, reply: ServerResponse): void => {
+        at(nowMs + ms);
+        reply.end();
+      };
+    receiver.answer = answerAfter(bounds.late_answer_ms);
+    await deliver([messageOf(delivery)]);
+    const { delivery: done, health } = await stored(delivery);
+    expect([done.status, health.consecutive_failures, health.closed_until]).toEqual(["succeeded", 0, null]);
+    expect(isProven(health, nowMs, unscaled)).toBe(false);
+    receiver.answer = answerAfter(0);
+    const second = all[1]?.delivery ?? delivery;
+    await deliver([messageOf(second)], { queue: "deliver-unproven" });
+    expect(isProven((await stored(second)).health, nowMs, unscaled)).toBe(true);
+  });
+
   it("does not close a proven endpoint that fails once; its next success proves it again", async () => {
     const { all, delivery } = await situation(2);
     receiver.answer = silence;

@@ -351,6 +351,15 @@ describe("the slots of an endpoint", () => {
     expect(queues.takeMessages()).toMatchObject([{ queue: "deliver", delaySeconds: 1, body: { returns: 1 } }]);
   });
 
+  it("that are held for longer than an answer in time are not waited for: the batch has others", async () => {
+    const { delivery } = await situation(1, {}, { slots: busy(bounds.lease_ms - bounds.slow_answer_ms) });
+    vi.useFakeTimers({ toFake: ["Date"], now: nowMs, shouldAdvanceTime: true });
+    const startMs = Date.now();
+    expect(await deliver([messageOf(delivery)])).toEqual(none);
+    expect(Date.now() - startMs).toBeLessThan(bounds.slot_wait_ms);
+    expect(queues.takeMessages()).toMatchObject([{ queue: "deliver", delaySeconds: 5, body: { returns: 1 } }]);
+  });
+
   it("that stay taken leave the delivery to the sweep, which looks for it later", async () => {
     const { delivery } = await situation(1, {}, { slots: busy(10_000) });
     vi.useFakeTimers({ toFake: ["Date"], now: nowMs, shouldAdvanceTime: true });
