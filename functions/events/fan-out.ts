@@ -1,7 +1,7 @@
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { fanOutMessage } from "../../shared/events/fan-out-queue.ts";
 import { failuresOf } from "../../shared/runtime/batch.ts";
-import { log } from "../../shared/runtime/log.ts";
+import { causeOf, log } from "../../shared/runtime/log.ts";
 
 /** Consumes the queue of events with many deliveries: sends the messages of these. */
 export async function handler({ Records: records }: SQSEvent): Promise<SQSBatchResponse> {
@@ -11,7 +11,7 @@ export async function handler({ Records: records }: SQSEvent): Promise<SQSBatchR
       try {
         await fanOutMessage(body, Number(attributes.ApproximateReceiveCount));
       } catch (error) {
-        log.error("Events could not be delivered to all.", { message_id: messageId, error: (error as Error).name });
+        log.error("Events could not be delivered to all.", { message_id: messageId, ...causeOf(error) });
         failed.push(messageId);
       }
     }),

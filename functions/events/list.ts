@@ -4,7 +4,7 @@ import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listEvents } from "../../shared/routes/events.ts";
 import { events, type PublishedEvent } from "../../shared/table/entities.ts";
 import { pageOfEvents } from "../../shared/table/event-pages.ts";
-import { payloadText } from "../../shared/table/event-payload.ts";
+import { payloadOf } from "../../shared/table/event-payload.ts";
 import { pageOfIndex } from "../../shared/table/list.ts";
 import { accountIdsOf } from "../../shared/table/owners.ts";
 
@@ -29,5 +29,5 @@ export const handler = await list(listEvents, async ({ caller: { tenant_id: tena
         : client !== undefined
           ? ofOwners([client, ...(await accountIdsOf(tenant, client))])
           : pageOfEvents<PublishedEvent>(tenant, after, request);
-  return pageReply(place, await page, (event) => JSON.parse(payloadText(event)));
+  return pageReply(place, await page, (event) => payloadOf(event, tenant).body);
 });

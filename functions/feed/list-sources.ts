@@ -5,6 +5,7 @@ import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listFeedSources } from "../../shared/routes/feed.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
+import { sound } from "../../shared/runtime/unreadable.ts";
 import { feedSources } from "../../shared/table/entities.ts";
 import { pageOfIndex } from "../../shared/table/list.ts";
 
@@ -12,5 +13,5 @@ import { pageOfIndex } from "../../shared/table/list.ts";
 export const handler = await list(listFeedSources, async ({ caller: { tenant_id: tenant }, place }) => {
   const page = await pageOfIndex<FeedSource>("list", [feedSources.all(tenant)], resourcePage(place, []));
   const pulses = await pulsesOf(tenant, page.items);
-  return pageReply(place, page, (source) => sourceBody(source, pulses.get(source.name), nowIso()));
+  return pageReply(place, page, (source) => sourceBody(source, sound(pulses.get(source.name)), nowIso()));
 });

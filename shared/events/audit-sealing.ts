@@ -16,7 +16,7 @@ import {
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { putObjectOnce, readObject } from "../runtime/objects.ts";
 import { outboxOf } from "../table/audit/announcement.ts";
 import { readable } from "../table/audit-entry.ts";
@@ -58,8 +58,8 @@ async function sealTenants(tenants: readonly string[], hasTime: () => boolean): 
     {
       parallel: limits.audit.sealed_in_parallel,
       run: async (id) => (hasTime() ? sealTenant(known.get(id) ?? (await begin(id, last)), last, hasTime) : 0),
-      report: (tenant_id, { name, message }) =>
-        log.error("The audit of a brokerage could not be sealed.", { tenant_id, error: name, message }),
+      report: (tenant_id, error) =>
+        log.error("The audit of a brokerage could not be sealed.", { tenant_id, ...causeOf(error) }),
     },
   );
 }

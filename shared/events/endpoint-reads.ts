@@ -1,9 +1,10 @@
 import type { Attempt, Delivery } from "../domain/delivery.ts";
 import type { ShownEndpoint, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import { readable, UnreadableItem } from "../runtime/unreadable.ts";
 import { attempts, deliveries, webhookHealths, webhooks } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
-import { findAll, type Load, readAll, ref } from "../table/store.ts";
-import { readItem } from "../table/table.ts";
+import { findReadable, type Load, readEach, ref } from "../table/store.ts";
+import { readItem, tryRead } from "../table/table.ts";
 
 /** Places in a list of accounts of those that the tenant has not got. */
 export async function unknownPlaces(load: Load, ids: readonly string[] | null | undefined): Promise<readonly number[]> {
@@ -22,30 +23,42 @@ export async function deliveryPartition(
   return { delivery: own<Delivery>(deliveries.et)[0], attempts: own<Attempt>(attempts.et) };
 }
 
-/** Every webhook endpoint of a tenant, strongly consistent. */
-export async function endpointsOf(tenant: string): Promise<readonly WebhookEndpoint[]> {
-  return (await readPartition(webhooks.partition(tenant))).map((item) => readItem<WebhookEndpoint>(item));
+/** The webhook endpoints of a tenant, and the ids of those that cannot be read. */
+export interface Endpoints {
+  readonly endpoints: readonly WebhookEndpoint[];
+  readonly unreadable: readonly string[];
 }
 
-/** How endpoints do, by their identifiers; each is read once, strongly consistent. */
+/** Every webhook endpoint of a tenant, strongly consistent. */
+export async function endpointsOf(tenant: string): Promise<Endpoints> {
+  const items = await readPartition(webhooks.partition(tenant));
+  const read = items.map((item) => tryRead<WebhookEndpoint>(item, webhooks));
+  const unreadable = items.filter((_, at) => read[at] instanceof UnreadableItem).map(({ sk }) => `whe_${sk}`);
+  return { endpoints: readable(read), unreadable };
+}
+
+/** How endpoints do, by their identifiers; each is read once, strongly consistent. What cannot be read is left out. */
 export async function healthsOf(
   endpoints: readonly { readonly tenant_id: string; readonly endpoint_id: string }[],
 ): Promise<ReadonlyMap<string, WebhookHealth>> {
   const keys = new Map(
     endpoints.map(({ tenant_id, endpoint_id }) => [endpoint_id, webhookHealths.key(tenant_id, endpoint_id)]),
   );
-  const found = await findAll(webhookHealths, [...keys.values()]);
+  const found = await findReadable(webhookHealths, [...keys.values()]);
   return new Map(found.map((health) => [health.endpoint_id, health]));
 }
 
-/** Every webhook endpoint of a tenant with how it does, by its identifier. */
-export async function endpointsWithHealth(tenant: string): Promise<ReadonlyMap<string, ShownEndpoint>> {
-  const endpoints = await endpointsOf(tenant);
+/** Every webhook endpoint of a tenant that can be read with how it does, by its identifier. */
+export async function endpointsWithHealth(
+  tenant: string,
+): Promise<ReadonlyMap<string, ShownEndpoint | UnreadableItem>> {
+  const { endpoints } = await endpointsOf(tenant);
   const keys = endpoints.map(({ id }) => webhookHealths.key(tenant, id));
-  const healths = await readAll(webhookHealths, keys);
-  const pairs = endpoints.flatMap((endpoint, place): [string, ShownEndpoint][] => {
+  const healths = await readEach(keys, { kind: webhookHealths });
+  const pairs = endpoints.flatMap((endpoint, place): [string, ShownEndpoint | UnreadableItem][] => {
     const health = healths[place];
-    return health === undefined ? [] : [[endpoint.id, { endpoint, health }]];
+    if (health === undefined) return [];
+    return [[endpoint.id, health instanceof UnreadableItem ? health : { endpoint, health }]];
   });
   return new Map(pairs);
 }

@@ -1,11 +1,11 @@
 import type { WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
-import { countMetric, log } from "../runtime/log.ts";
+import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { sendMessages } from "../runtime/queues.ts";
 import { events, type Key, type PublishedEvent } from "../table/entities.ts";
 import { eventCounter, eventKeyAt } from "../table/sequences.ts";
-import { findAll } from "../table/store.ts";
+import { findReadable } from "../table/store.ts";
 import { fanOut } from "./fan-out.ts";
 
 /** What the queue carries: published events whose deliveries are to be sent. */
@@ -62,7 +62,7 @@ async function enqueue(some: readonly (readonly PublishedEvent[])[]): Promise<vo
     countMetric("DeliveryMessageFailed");
     log.error("Events wait for the sweep: the queue did not take their messages.", {
       events: messages.flatMap(({ sequences }) => sequences).length,
-      error: (error as Error).name,
+      ...causeOf(error),
     });
   }
 }
@@ -89,7 +89,7 @@ export async function fanOutRecent(tenant: string): Promise<void> {
 }
 
 async function fanOutWaiting(keys: readonly Key[], again: boolean): Promise<void> {
-  const found = await findAll(events, keys);
+  const found = await findReadable(events, keys);
   const waiting = found.filter(({ wake_at }) => wake_at !== undefined);
   await fanOut(waiting, { again });
 }

@@ -4,16 +4,24 @@ import { subscribes, type WebhookEndpoint, type WebhookHealth } from "../domain/
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { chance } from "../runtime/ids.ts";
-import { countMetric, log } from "../runtime/log.ts";
+import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { type OutgoingDelivery, sendDeliveries } from "../runtime/queues.ts";
+import { readable, UnreadableItem } from "../runtime/unreadable.ts";
 import { eventTypes } from "../schema/event-types.ts";
 import { accounts, deliveries, deliveryId, type PublishedEvent } from "../table/entities.ts";
 import { putOnce } from "../table/items.ts";
-import { findAll, readAll } from "../table/store.ts";
+import { readEach } from "../table/store.ts";
 import { healthsOf } from "./endpoint-reads.ts";
 
 type Announced = Pick<PublishedEvent, "type" | "account_id">;
+
+/** Which endpoints events are due to. */
+export interface Subscribers {
+  readonly of: (event: Announced) => readonly WebhookEndpoint[];
+  /** An account that cannot be read, so that no endpoint gets its events that filters by groups. */
+  readonly unreadable: UnreadableItem | undefined;
+}
 
 /**
  * Returns which of these endpoints an event is due to: those that are enabled and subscribe to it at this moment.
@@ -24,14 +32,20 @@ export async function subscribersOf(
   endpoints: readonly WebhookEndpoint[],
   announced: readonly Announced[],
   groups = new Map<string, string | null>(),
-): Promise<(event: Announced) => readonly WebhookEndpoint[]> {
+): Promise<Subscribers> {
   const grouped = endpoints.some(({ status, group_ids }) => status === "enabled" && group_ids !== null);
   const ids = grouped ? new Set(announced.flatMap(({ account_id }) => (account_id === null ? [] : [account_id]))) : [];
   const keys = [...ids].filter((id) => !groups.has(id)).map((id) => accounts.key(tenant, id));
-  for (const { id, group_id } of await findAll(accounts, keys)) groups.set(id, group_id);
-  return ({ account_id, type }) => {
-    const group_id = groups.get(account_id ?? "") ?? null;
-    return endpoints.filter((endpoint) => subscribes(endpoint, { type, account_id, group_id }, eventTypes));
+  const found = await readEach(keys, { kind: accounts });
+  for (const account of found) {
+    if (account !== undefined && !(account instanceof UnreadableItem)) groups.set(account.id, account.group_id);
+  }
+  return {
+    of: ({ account_id, type }) => {
+      const group_id = groups.get(account_id ?? "") ?? null;
+      return endpoints.filter((endpoint) => subscribes(endpoint, { type, account_id, group_id }, eventTypes));
+    },
+    unreadable: found.find((account) => account instanceof UnreadableItem),
   };
 }
 
@@ -52,13 +66,13 @@ interface FanOutOptions {
 export async function fanOut(published: readonly PublishedEvent[], options: FanOutOptions = {}): Promise<void> {
   const drafts = deliveriesOf(published);
   const healths = options.healths ?? (await endpointHealths(drafts));
-  const stored = options.again === true ? await readAll(deliveries, drafts.map(deliveries.keyOf)) : [];
+  const stored = options.again === true ? await readEach(drafts.map(deliveries.keyOf), { kind: deliveries }) : [];
   const fresh = drafts.filter((_, place) => stored[place] === undefined);
   const resting = fresh.flatMap((draft) => restingOf(draft, healths) ?? []);
   const rests = new Set(resting.map(({ id }) => id));
   const waiting = [
     ...fresh.filter(({ id }) => !rests.has(id)).map(unstored),
-    ...stored.filter((delivery) => delivery !== undefined).filter(isUnbegun),
+    ...readable(stored.filter((delivery) => delivery !== undefined)).filter(isUnbegun),
   ];
   const putting = inParallel(limits.webhooks.parallel_writes, resting, async (delivery) => {
     await putDelivery(delivery);
@@ -97,7 +111,7 @@ export async function endpointHealths(
   try {
     return await healthsOf(endpoints);
   } catch (error) {
-    log.warn("The health of endpoints was not read: every delivery has a message.", { error: (error as Error).name });
+    log.warn("The health of endpoints was not read: every delivery has a message.", causeOf(error));
     return new Map();
   }
 }
@@ -121,7 +135,7 @@ export async function trySend(messages: readonly OutgoingDelivery[]): Promise<vo
     countMetric("DeliveryMessageFailed");
     log.error("Deliveries wait for the sweep: the queue did not take their messages.", {
       deliveries: messages.length,
-      error: (error as Error).name,
+      ...causeOf(error),
     });
   }
 }

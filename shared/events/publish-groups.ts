@@ -1,10 +1,11 @@
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
-import { countMetric, log } from "../runtime/log.ts";
+import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { isUnavailable } from "../runtime/unavailable.ts";
+import { readable, UnreadableItem } from "../runtime/unreadable.ts";
 import { type SweepResult, sweepKeys } from "../table/due.ts";
 import { type Key, type Outbox, outboxes, waitingOutboxes } from "../table/entities.ts";
-import { findAll } from "../table/store.ts";
+import { readEach } from "../table/store.ts";
 import { fanOutFresh, fanOutRecent } from "./fan-out-queue.ts";
 import { countTry, park, takeTryBack, triesOf } from "./parking.ts";
 import { batches, inCommitOrder, isAt, type Prepared, prepare, publishBatch } from "./publish.ts";
@@ -44,7 +45,7 @@ async function publishGroup(
     await run.end();
   } catch (error) {
     await run.end();
-    log.error("Messages of the publisher come again.", { tenant_id: tenant, error: (error as Error).name });
+    log.error("Messages of the publisher come again.", { tenant_id: tenant, ...causeOf(error) });
     return wakes.map(({ id }) => id);
   }
   const left = new Set(run.left.map((item) => outboxes.keyOf(item).sk));
@@ -52,10 +53,12 @@ async function publishGroup(
   return stopped === -1 ? [] : wakes.slice(stopped).map(({ id }) => id);
 }
 
-/** The outbox items of messages that are still there, in the order of their commits. */
+/** The outbox items of messages that are still there, in the order of their commits. What cannot be read is parked. */
 async function waitingOf(wakes: readonly Wake[]): Promise<readonly Outbox[]> {
-  const keys = new Map(wakes.flatMap((wake) => wake.keys).map((key) => [`${key.pk} ${key.sk}`, key]));
-  return inCommitOrder(await findAll(waitingOutboxes, [...keys.values()]));
+  const keys = [...new Map(wakes.flatMap((wake) => wake.keys).map((key) => [`${key.pk} ${key.sk}`, key])).values()];
+  const found = await readEach(keys, { kind: waitingOutboxes });
+  for (const [at, key] of keys.entries()) if (found[at] instanceof UnreadableItem) await park(key, found[at]);
+  return inCommitOrder(readable(found).filter((item) => item !== undefined));
 }
 
 /** Items that no transaction of their own has tried, and the others, those with the fewest tries first. */
@@ -130,7 +133,8 @@ class Run {
 
   /**
    * One item that cannot be published must not hold the others: a failing batch is halved until the culprit is alone.
-   * A table that is unavailable is no item's fault: halves would only ask it more often.
+   * A table that is unavailable is no item's fault: halves would only ask it more often. Nor is what cannot be read of
+   * the brokerage.
    */
   private async publishIsolated(batch: readonly Outbox[], ready?: Prepared): Promise<void> {
     const [item, ...others] = batch;
@@ -142,7 +146,7 @@ class Run {
     try {
       await this.publish(batch, ready);
     } catch (error) {
-      if (isUnavailable(error)) this.leave(batch, error);
+      if (isNoFaultOf(batch, error)) this.leave(batch, error);
       else if (others.length === 0) await this.giveUp(item, await countTry(item), error);
       else {
         const middle = Math.ceil(batch.length / 2);
@@ -154,13 +158,13 @@ class Run {
 
   private async publishAlone(item: Outbox, tries: number): Promise<void> {
     if (tries > limits.events.publish_tries) {
-      await park(item, "crash");
+      await park(outboxes.keyOf(item), new Error("The publisher ended each time before it could tell."));
       return;
     }
     try {
       await this.publish([item]);
     } catch (error) {
-      if (!isUnavailable(error)) return this.giveUp(item, tries, error);
+      if (!isNoFaultOf([item], error)) return this.giveUp(item, tries, error);
       await takeTryBack(item);
       this.leave([item], error);
     }
@@ -183,8 +187,14 @@ class Run {
   /** Leaves an item that cannot be published to the sweep, which sends it again, or parks it. */
   private async giveUp(item: Outbox, tries: number, error: unknown): Promise<void> {
     report([item], error);
-    if (tries >= limits.events.publish_tries) await park(item, (error as Error).name);
+    if (tries >= limits.events.publish_tries) await park(outboxes.keyOf(item), error);
   }
+}
+
+/** Whether what failed says nothing of these items: the table does not answer, or an item of others cannot be read. */
+function isNoFaultOf(batch: readonly Outbox[], error: unknown): boolean {
+  if (!(error instanceof UnreadableItem)) return isUnavailable(error);
+  return batch.map(outboxes.keyOf).every(({ pk, sk }) => !error.key.startsWith(`${pk} ${sk}`));
 }
 
 /** Undefined where that does not succeed: items are prepared again when they are published, and fail there. */
@@ -199,7 +209,7 @@ async function unlessFailed(work: () => Promise<Prepared>): Promise<Prepared | u
 function report(batch: readonly Outbox[], error: unknown): void {
   countMetric("EventPublishFailed", batch.length);
   const items = batch.map(({ id, trace_id }) => ({ id, trace_id }));
-  log.error("Outbox items could not be published.", { items, error: (error as Error).name });
+  log.error("Outbox items could not be published.", { items, ...causeOf(error) });
 }
 
 /**

@@ -64,17 +64,19 @@ export async function prepare(reads: RunReads, batch: readonly Outbox[], after: 
   const texts = commits.flatMap(({ events: own }) => own);
   const audits = auditsOf(reads.tenant, commits, after.audit);
   const announced = texts.map(({ body: { type }, account_id }) => ({ type, account_id }));
-  const subscribersTo = await reads.subscribersTo(announced);
+  const subscribers = await reads.subscribersTo(announced);
   const pointers = commits.flatMap((commit) =>
     commit.events.map((_, at) => (at === 0 && audits.pointers.get(commit)) || undefined),
   );
   const traces = commits.flatMap(({ outbox, events: own }) => own.map(() => outbox.trace_id));
   const published = texts.map((text, index) => ({
     ...(traces[index] === undefined ? {} : { trace_id: traces[index] }),
-    ...publishedEvent(reads.tenant, text, last + index + 1, subscribersTo({ ...text, type: text.body.type })),
+    ...publishedEvent(reads.tenant, text, last + index + 1, subscribers.of({ ...text, type: text.body.type })),
     ...(pointers[index] === undefined ? {} : { audit: pointers[index] }),
   }));
-  return { items, commits, after, published, audits, to: { last: last + published.length, audit: audits.head } };
+  const skipped = await reads.skippedAfter(after, subscribers);
+  const to = { last: last + published.length, audit: audits.head, skipped };
+  return { items, commits, after, published, audits, to };
 }
 
 /** Whether items were prepared for the place where the counter is. */

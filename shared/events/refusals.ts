@@ -9,7 +9,7 @@ import {
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
 import { newId } from "../runtime/ids.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { isThrottle, Unavailable } from "../runtime/unavailable.ts";
 import { isRecordedRefusal } from "../schema/audit/recorded-refusals.ts";
@@ -55,7 +55,7 @@ export async function recordRefusals(messages: readonly RefusalMessage[]): Promi
       await recordGroup(own.map(({ refusal }) => refusal));
     } catch (error) {
       for (const { id } of own) failed.add(id);
-      log.error("Refusals could not be recorded.", { refusals: own.length, error: (error as Error).name });
+      log.error("Refusals could not be recorded.", { refusals: own.length, ...causeOf(error) });
     }
   });
   return failed;
@@ -134,8 +134,8 @@ export function writeCountedRefusals(hasTime: () => boolean): Promise<SweepResul
       // What changed the tally meanwhile is in it when the sweep comes again.
       return written.ok ? 1 : 0;
     },
-    report: ({ tenant_id, actor_id }, { name }) =>
-      log.error("Refusals that were counted have no entry yet.", { tenant_id, actor_id, error: name }),
+    report: ({ tenant_id, actor_id }, error) =>
+      log.error("Refusals that were counted have no entry yet.", { tenant_id, actor_id, ...causeOf(error) }),
   });
 }
 

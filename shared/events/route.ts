@@ -2,7 +2,7 @@ import type { DynamoDBRecord } from "aws-lambda";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { type Key, outboxes } from "../table/entities.ts";
 import { sendOutboxKeys } from "./publishing-queue.ts";
 
@@ -20,8 +20,7 @@ export async function routeOutbox(records: readonly DynamoDBRecord[]): Promise<R
   try {
     await sendOutboxKeys(inserted.map(({ dynamodb }) => keyOf(dynamodb?.NewImage)));
   } catch (error) {
-    const { name, message } = error as Error;
-    log.error("Outbox items could not be sent to the publisher.", { items: inserted.length, error: name, message });
+    log.error("Outbox items could not be sent to the publisher.", { items: inserted.length, ...causeOf(error) });
     return new Set(inserted.map(({ dynamodb }) => dynamodb?.SequenceNumber ?? ""));
   }
   if (records.length < limits.events.routed_records) await pause(env.routerPauseMs);

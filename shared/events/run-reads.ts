@@ -1,9 +1,10 @@
 import type { StreamFlag } from "../domain/stream/connection.ts";
-import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import type { WebhookHealth } from "../domain/webhook.ts";
+import { log } from "../runtime/log.ts";
 import { streamFlags } from "../table/entities.ts";
 import { type EventCounter, eventCounterWith, type NumberedTo } from "../table/sequences.ts";
-import { endpointsOf } from "./endpoint-reads.ts";
-import { endpointHealths, subscribersOf } from "./fan-out.ts";
+import { type Endpoints, endpointsOf } from "./endpoint-reads.ts";
+import { endpointHealths, type Subscribers, subscribersOf } from "./fan-out.ts";
 
 /**
  * What one run of the publisher knows of its brokerage: the counter as its own transactions left it, the endpoints and
@@ -19,7 +20,7 @@ import { endpointHealths, subscribersOf } from "./fan-out.ts";
  */
 export class RunReads {
   readonly tenant: string;
-  private endpoints: Promise<readonly WebhookEndpoint[]> | undefined;
+  private endpoints: Promise<Endpoints> | undefined;
   private healths: ReadonlyMap<string, WebhookHealth> | undefined;
   private numbered: Promise<EventCounter> | undefined;
   private flag: StreamFlag | undefined;
@@ -53,18 +54,43 @@ export class RunReads {
     return counter;
   }
 
-  /** Does a transaction that numbers up to here, and moves the counter on with it; otherwise that is read again. */
+  /**
+   * Does a transaction that numbers up to here, and moves the counter on with it; otherwise that is read again, and so
+   * are endpoints that could not be: one that is well by now is not skipped any more.
+   */
   async numbering<T>(to: NumberedTo, work: () => Promise<T | "published">): Promise<T | "published"> {
-    const { first_in_lanes } = await this.counter();
+    const { first_in_lanes, skipped } = await this.counter();
     this.numbered = undefined;
     const result = await work();
-    if (result === "published") this.numbered = Promise.resolve({ ...to, first_in_lanes, form: "present" });
+    if (result === "published") {
+      this.numbered = Promise.resolve({ skipped, ...to, first_in_lanes, form: "present" });
+    } else if ((await this.endpointsOnce()).unreadable.length > 0) this.endpoints = undefined;
     return result;
   }
 
   /** Which endpoints events are due to, see {@link subscribersOf}. */
   async subscribersTo(announced: Parameters<typeof subscribersOf>[2]): ReturnType<typeof subscribersOf> {
-    return subscribersOf(this.tenant, await this.endpointsOnce(), announced, this.groups);
+    return subscribersOf(this.tenant, (await this.endpointsOnce()).endpoints, announced, this.groups);
+  }
+
+  /**
+   * The endpoints that are skipped once this is numbered, each with the number after which it is owed what is due to
+   * it: those that cannot be read, and those that would have to know the group of an account that cannot be.
+   */
+  async skippedAfter(
+    { last, skipped = {} }: NumberedTo,
+    { unreadable }: Subscribers,
+  ): Promise<EventCounter["skipped"]> {
+    const known = await this.endpointsOnce();
+    const unsure = unreadable === undefined ? [] : known.endpoints.filter(({ group_ids }) => group_ids !== null);
+    const fresh = [...known.unreadable, ...unsure.map(({ id }) => id)].filter((id) => skipped[id] === undefined);
+    if (fresh.length === 0) return skipped;
+    log.error("Endpoints are skipped from the next event on.", {
+      tenant_id: this.tenant,
+      endpoints: fresh,
+      after: last,
+    });
+    return { ...skipped, ...Object.fromEntries(fresh.map((id) => [id, last])) };
   }
 
   /**
@@ -74,7 +100,7 @@ export class RunReads {
    */
   async healthsNow(): Promise<ReadonlyMap<string, WebhookHealth>> {
     const { healths } = this;
-    const endpoints = await this.endpointsOnce();
+    const { endpoints } = await this.endpointsOnce();
     const unsure = endpoints.filter(({ id }) => healths === undefined || healths.get(id)?.closed_until);
     if (healths !== undefined && unsure.length === 0) return healths;
     const again = new Set(unsure.map(({ id }) => id));
@@ -84,7 +110,7 @@ export class RunReads {
     return this.healths;
   }
 
-  private endpointsOnce(): Promise<readonly WebhookEndpoint[]> {
+  private endpointsOnce(): Promise<Endpoints> {
     this.endpoints ??= endpointsOf(this.tenant).catch((error: unknown) => {
       this.endpoints = undefined;
       throw error;

@@ -1,7 +1,7 @@
 import type { StreamFlag } from "../domain/stream/connection.ts";
 import { looksByItself } from "../domain/stream/pace.ts";
 import { nowMs } from "../runtime/clock.ts";
-import { countMetric, log } from "../runtime/log.ts";
+import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { sendStreamWakes } from "../runtime/stream-queue.ts";
 
 /**
@@ -19,7 +19,7 @@ export async function wakeStream(tenant: string, flag: StreamFlag | undefined): 
     countMetric("StreamWakeFailed", sets.length);
     log.error("Connections wait for the sweep: the queue did not take their messages.", {
       tenant_id: tenant,
-      error: (error as Error).name,
+      ...causeOf(error),
     });
   }
 }

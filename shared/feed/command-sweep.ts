@@ -4,7 +4,7 @@ import { overdueTerms } from "../domain/command/terms.ts";
 import { unchanged } from "../domain/decision.ts";
 import { overdueLiquidation } from "../domain/trading/liquidation/settle.ts";
 import { isComplete } from "../domain/transaction.ts";
-import { countMetric, log } from "../runtime/log.ts";
+import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
 import { type SweepResult, sweepItems } from "../table/due.ts";
 import { commands } from "../table/entities.ts";
@@ -28,7 +28,7 @@ export function settleOverdueCommands(hasTime: () => boolean, remainingMs: () =>
       if (!(isSettled && command.type === "find_operation")) report(command);
       return isSettled ? 1 : 0;
     },
-    report: ({ id }, { name }) => log.error("A command could not be settled.", { command_id: id, error: name }),
+    report: ({ id }, error) => log.error("A command could not be settled.", { command_id: id, ...causeOf(error) }),
   });
 }
 

@@ -19,6 +19,7 @@ import type { Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
 import { inParallel } from "../runtime/parallel.ts";
+import { sound, UnreadableItem, unlessUnreadable } from "../runtime/unreadable.ts";
 import type { SnapshotAccountBody } from "../schema/feed/snapshot.ts";
 import { commands, ledgers, trades, transactions, uniques } from "../table/entities.ts";
 import { pagesOf } from "../table/partition.ts";
@@ -51,11 +52,12 @@ export async function compareAll(
   const { tenant_id: tenant } = comparing;
   const owners = await ownersOf(comparing, theirs);
   const holdings = await readAccounts(tenant, [...new Set(owners.values())]);
-  const byId = new Map(holdings.map((each) => [each.account.id, each]));
   const compared: Compared[] = [];
   await inParallel(limits.snapshots.parallel, theirs, async (account, place) => {
-    const held = byId.get(owners.get(account.platform_login) ?? "");
-    compared[place] = held === undefined ? unknownAccount(account) : await compareHeld(comparing, held, account);
+    const id = owners.get(account.platform_login) ?? "";
+    const held = holdings.get(id);
+    const own = held && (await unlessUnreadable(compareHeld(comparing, held, account)));
+    compared[place] = own instanceof UnreadableItem ? uncomparable(account, id) : (own ?? unknownAccount(account));
   });
   return compared;
 }
@@ -96,6 +98,16 @@ function unknownAccount({ platform_login, ...theirs }: SnapshotAccountBody): Com
   };
 }
 
+/** An account of which something cannot be read: nothing is said of it until that is well. */
+function uncomparable({ platform_login }: SnapshotAccountBody, account_id: string): Compared {
+  return {
+    ...{ platform_login, account_id, client_id: null, balance_seq: null, pos_version: null },
+    comparison: { status: "moved_on", differences: [], left_out: [], uncompared: [] },
+    books: false,
+    explained_by: [],
+  };
+}
+
 /** What a drift has of an account that can be adopted; all positions where they are more than one commit can adopt. */
 function adoptable({ positions, ...money }: Omit<SnapshotAccountBody, "platform_login">) {
   const { length: position_count } = positions;
@@ -119,9 +131,10 @@ export function missingAccount({ id, client_id, platform_login, status }: Accoun
 
 async function compareHeld(
   comparing: Comparing,
-  { account, balance, positions }: Holdings,
+  held: Holdings | UnreadableItem,
   theirs: SnapshotAccountBody,
 ): Promise<Compared> {
+  const { account, balance, positions } = sound(held);
   const moment = momentOf(comparing);
   // Positions of an account that is being adopted are still added.
   const isOpening = account.opening !== undefined;

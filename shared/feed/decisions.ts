@@ -15,14 +15,14 @@ import { undoOf } from "../domain/feed/undo.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import { limits } from "../limits.ts";
-import { countMetric, log } from "../runtime/log.ts";
+import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
 import { untilAdmitted } from "../runtime/verdict.ts";
 import type { RetryFeedReject } from "../schema/feed.ts";
 import { ref } from "../table/store.ts";
 import { type Attempted, decisionAbout, untilOpened } from "../trading/commit.ts";
 import { loadCommands, tradingRef } from "../trading/items.ts";
-import { symbolsOf } from "../trading/market.ts";
+import { symbolNamesOf } from "../trading/market.ts";
 import { accountItemRefs, type ItemOf, operationRefs, orderRefs, recordRefs } from "./item-refs.ts";
 import {
   adoptedBefore,
@@ -278,7 +278,7 @@ async function decideSymbol(
     ...recordRefs(run, reading),
     symbol: tradingRef.symbol(data.symbol),
   });
-  const full = symbol === undefined && (await symbolsOf(run.tenant_id)).length >= limits.trading.max_symbols;
+  const full = symbol === undefined && (await symbolNamesOf(run.tenant_id)).length >= limits.trading.max_symbols;
   return once(run, reading, { mark, reject }, context.now, () => {
     if (full) {
       const detail = `A brokerage may have at most ${limits.trading.max_symbols} symbols.`;
@@ -324,8 +324,8 @@ function once(
   try {
     decision = decide({ source, at });
   } catch (error) {
-    const { name, message, stack } = error as Error;
-    const about = { source: source.id, seq: raw.seq, error: name, message, stack };
+    const { stack } = error as Error;
+    const about = { source: source.id, seq: raw.seq, ...causeOf(error), stack };
     log.error("An item of a feed could not be decided.", about);
     decision = failed();
   }

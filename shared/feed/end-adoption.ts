@@ -2,7 +2,7 @@ import type { Drift } from "../domain/drift/drift.ts";
 import type { FeedReject } from "../domain/feed/records.ts";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
 import { rescheduled, type SweepResult, sweepItems } from "../table/due.ts";
 import { drifts, feedRejects } from "../table/entities.ts";
@@ -36,8 +36,8 @@ export function endAdoptions(hasTime: () => boolean, remainingMs: () => number):
       await endAdoption(drift, remainingMs);
       return 1;
     },
-    report: ({ id }, { name }) =>
-      log.error("The adoption of an account could not be ended.", { drift_id: id, error: name }),
+    report: ({ id }, error) =>
+      log.error("The adoption of an account could not be ended.", { drift_id: id, ...causeOf(error) }),
   });
 }
 

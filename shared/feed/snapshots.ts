@@ -20,11 +20,12 @@ import { sha256 } from "../runtime/digest.ts";
 import { countMetric } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
+import { UnreadableItem, unlessUnreadable } from "../runtime/unreadable.ts";
 import type { SnapshotPartInput } from "../schema/feed/snapshot.ts";
 import { accounts, reconciliations, snapshotEnds, snapshotHeads, snapshotParts, snapshots } from "../table/entities.ts";
 import { changeVersion, putOnce } from "../table/items.ts";
 import { keyIn, pagesOf, readPartition } from "../table/partition.ts";
-import { findAll, readAll, readKeys } from "../table/store.ts";
+import { findAll, readAll, readEach, readKeys } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 import { indexes } from "../table/table-shape.ts";
 import type { Attempted } from "../trading/commit.ts";
@@ -140,7 +141,7 @@ async function rememberAll(
   const { tenant_id: tenant, source } = run;
   const keys = compared.map(({ platform_login }) => reconciliations.key(tenant, source.id, platform_login));
   // Whatever is written is decided on a consistent read of its own.
-  const known = (await readKeys(keys, false)) as readonly (Reconciliation | undefined)[];
+  const known = await readEach<Reconciliation>(keys, { consistent: false });
   const explanations = new Explanations(tenant, source.id, limits.snapshots.searched_rejects);
   const results: Reconciled[] = [];
   await inParallel(limits.snapshots.parallel, compared, async (each, place) => {
@@ -150,7 +151,8 @@ async function rememberAll(
       return;
     }
     const explained_by = comparison.status === "drifting" ? await explanations.of(platform_login, account_id) : [];
-    results[place] = await remember(run, { ...each, explained_by }, refOf(snapshot));
+    const own = await unlessUnreadable(remember(run, { ...each, explained_by }, refOf(snapshot)));
+    results[place] = own instanceof UnreadableItem ? { status: "moved_on", moved_on_since: undefined } : own;
   });
   const drifting = results.filter(({ status }) => status === "drifting").length;
   if (drifting > 0) countMetric("DriftOpen", drifting);

@@ -2,7 +2,7 @@ import { unchanged } from "../domain/decision.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { quietUntil, type WatchedSource, watchSource } from "../domain/feed/watch-source.ts";
 import { nowIso } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
 import { rescheduled, type SweepResult, sweepItems } from "../table/due.ts";
 import { feedSources } from "../table/entities.ts";
@@ -24,7 +24,7 @@ export function watchSources(hasTime: () => boolean, remainingMs: () => number):
     entity: feedSources,
     isDue: ({ watch_at }) => watch_at !== undefined && watch_at <= nowIso(),
     run: async (source) => ((await watch(source, remainingMs)) ? 1 : 0),
-    report: ({ id }, { name }) => log.error("A feed source could not be watched.", { source: id, error: name }),
+    report: ({ id }, error) => log.error("A feed source could not be watched.", { source: id, ...causeOf(error) }),
   });
 }
 

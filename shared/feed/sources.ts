@@ -2,9 +2,10 @@ import type { FeedSource } from "../domain/feed/source.ts";
 import type { TradingDecision } from "../domain/trading/changes.ts";
 import type { SourcePulse } from "../domain/trading/pricing/source.ts";
 import { limits } from "../limits.ts";
+import type { UnreadableItem } from "../runtime/unreadable.ts";
 import { feedSources, pulses } from "../table/entities.ts";
 import { countEntries } from "../table/partition.ts";
-import { type Committable, loadItems, readKeys } from "../table/store.ts";
+import { type Committable, loadItems, readEach } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
 import { putNew } from "../table/write.ts";
 import { tradingRef } from "../trading/items.ts";
@@ -25,9 +26,9 @@ export function storedSource(decision: TradingDecision<FeedSource>): Committable
 export async function pulsesOf(
   tenant: string,
   sources: readonly FeedSource[],
-): Promise<ReadonlyMap<string, SourcePulse>> {
-  const found = (await readKeys(sources.map(({ name }) => pulses.key(tenant, name)))) as (SourcePulse | undefined)[];
-  return new Map(found.flatMap((pulse) => (pulse === undefined ? [] : [[pulse.name, pulse] as const])));
+): Promise<ReadonlyMap<string, SourcePulse | UnreadableItem | undefined>> {
+  const found = await readEach<SourcePulse>(sources.map(({ name }) => pulses.key(tenant, name)));
+  return new Map(sources.map(({ name }, place) => [name, found[place]]));
 }
 
 /** A source with its last sign of life, which is kept under its name. */

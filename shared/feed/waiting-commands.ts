@@ -1,14 +1,15 @@
 import type { Balance } from "../domain/account.ts";
-import { type Command, laneMarker, takeCommands } from "../domain/command/command.ts";
+import { type Command, laneMarker, type SettlementCommand, takeCommands } from "../domain/command/command.ts";
 import { isSettlement, mayBeDone } from "../domain/command/settlement.ts";
 import type { Context, Decision } from "../domain/decision.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
+import { UnreadableItem } from "../runtime/unreadable.ts";
 import type { TakeCommands } from "../schema/feed/command.ts";
 import { balances, commands, uniques } from "../table/entities.ts";
 import { countEntries, keyIn, pagesOf } from "../table/partition.ts";
-import { findAll, readKeys } from "../table/store.ts";
+import { findReadable, readEach } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
 
 const openStates = ["waiting", "taken", "unknown"] as const;
@@ -42,7 +43,7 @@ export async function decideTake(
   const lanes = new Map<string, boolean>();
   let decision = takeCommands([], new Set(), { max, lease_seconds }, context);
   for await (const { items } of pagesOf(commands.inStatus(tenant, id, "waiting"), query)) {
-    const found = await findAll<Command>(commands, items.map(keyIn));
+    const found = await findReadable<Command>(commands, items.map(keyIn));
     const waiting = [...free, ...(await startable(tenant, found))];
     await readLanes(tenant, waiting, lanes);
     const occupied = new Set([...lanes.keys()].filter((lane) => lanes.get(lane)));
@@ -55,13 +56,18 @@ export async function decideTake(
   return decision;
 }
 
-/** The commands that may be started: without settlements whose operation the platform may have made by itself. */
+/**
+ * The commands that may be started: without settlements whose operation the platform may have made by itself, or of
+ * which that cannot be told.
+ */
 async function startable(tenant: string, found: readonly Command[]): Promise<readonly Command[]> {
   const settlements = found.filter(isSettlement);
   const keys = settlements.map(({ account_id }) => balances.key(tenant, account_id));
-  const money = (await readKeys(keys)) as readonly (Balance | undefined)[];
+  const money = await readEach<Balance>(keys);
+  const isDoubtful = (command: SettlementCommand, balance: (typeof money)[number]) =>
+    balance instanceof UnreadableItem || mayBeDone(command, balance);
   const doubtful = new Set(
-    settlements.filter((command, place) => mayBeDone(command, money[place])).map((command) => command.id),
+    settlements.filter((command, place) => isDoubtful(command, money[place])).map((command) => command.id),
   );
   return found.filter(({ id }) => !doubtful.has(id));
 }
@@ -70,6 +76,6 @@ async function startable(tenant: string, found: readonly Command[]): Promise<rea
 async function readLanes(tenant: string, waiting: readonly Command[], lanes: Map<string, boolean>): Promise<void> {
   const wanted = new Set(waiting.flatMap((command) => laneMarker(command) ?? []));
   const unread = [...wanted].filter((lane) => !lanes.has(lane));
-  const owners = await readKeys(unread.map((lane) => uniques.key(tenant, "command_lane", lane)));
+  const owners = await readEach(unread.map((lane) => uniques.key(tenant, "command_lane", lane)));
   for (const [place, lane] of unread.entries()) lanes.set(lane, owners[place] !== undefined);
 }

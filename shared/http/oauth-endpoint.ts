@@ -1,5 +1,5 @@
 import type { ShippedRoute } from "../routes/route.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { isUnavailable } from "../runtime/unavailable.ts";
 import { prime } from "../table/counters.ts";
 import { userAgentOf } from "./audited.ts";
@@ -49,7 +49,7 @@ export async function oauthEndpoint(
     };
     const { status, headers, body } = await answer(request).catch((error: Error) => {
       if (!isUnavailable(error)) throw error;
-      log.error("The request failed.", { operation: row.id, error: error.name, message: error.message });
+      log.error("The request failed.", { operation: row.id, ...causeOf(error) });
       return unavailable();
     });
     const type = body === undefined ? {} : { "Content-Type": "application/json" };

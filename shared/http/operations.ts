@@ -4,7 +4,7 @@ import type { ShippedRoute } from "../routes/route.ts";
 import { withinBudget } from "../runtime/budget.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { absolute } from "../runtime/links.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { inOrder, type MemberOrder, replyOrder } from "../schema/member-order.ts";
 import { personsIn } from "../table/audit/announcement.ts";
 import { originFor, sealedChange } from "../table/audit/sealing.ts";
@@ -148,8 +148,8 @@ type AfterCommit<T> = (result: T, remainingMs: () => number) => Promise<void>;
 async function followUp<T>({ lambda, row }: Exchange, result: T, afterCommit?: AfterCommit<T>): Promise<void> {
   if (afterCommit === undefined) return;
   const work = () => afterCommit(result, () => lambda.getRemainingTimeInMillis());
-  await withinBudget(wholeTimeMs(lambda), work).catch(({ name, message }: Error) => {
-    log.error("Work after a commit failed and is left to the sweep.", { operation: row.id, error: name, message });
+  await withinBudget(wholeTimeMs(lambda), work).catch((error: unknown) => {
+    log.error("Work after a commit failed and is left to the sweep.", { operation: row.id, ...causeOf(error) });
   });
 }
 

@@ -1,9 +1,11 @@
 import { limits } from "../limits.ts";
 import { absolute } from "../runtime/links.ts";
+import { UnreadableItem } from "../runtime/unreadable.ts";
 import { inOrder, type MemberOrder } from "../schema/member-order.ts";
 import { type Cursor, decodeCursor, encodeCursor, listFingerprint } from "../table/cursor.ts";
-import { type Page, type PageRequest, shortened } from "../table/list.ts";
+import { type Page, type PageRequest, pageWith, shortened } from "../table/list.ts";
 import type { Reply } from "../table/store.ts";
+import { reported } from "../table/table.ts";
 import { HttpProblem } from "./problem.ts";
 
 type Query = Readonly<Record<string, string | undefined>>;
@@ -40,14 +42,29 @@ function knownCursor(text: string, fingerprint: string): Cursor {
  * The answer for a page: the items, links that include every filter, and the same links in a Link header (RFC 8288).
  * A page that exceeds the maximum size of an answer is shortened, and its link continues from there.
  */
-export function pageReply<T>(place: ListPlace, page: Page<T>, show: (item: T) => unknown): Reply {
-  const reply = wholeReply(place, page, show);
+export function pageReply<T extends object>(place: ListPlace, found: Page<T>, show: (item: T) => unknown): Reply {
+  const page = pageWith(
+    found,
+    found.items.map((item) => shownOrNot(item, show)),
+  );
+  const reply = wholeReply(place, page);
   const { max_bytes } = limits.page;
   // A UTF-16 unit takes at most three bytes, escaped or in UTF-8, so nearly every page is known to fit unmeasured.
   if (reply.body.length * 3 <= max_bytes || payloadBytes(reply.body) <= max_bytes) return reply;
   const { data } = JSON.parse(reply.body) as { readonly data: readonly unknown[] };
   const sizes = data.map((each) => payloadBytes(JSON.stringify(each)));
-  return wholeReply(place, shortened(page, fitting(page.direction === "next" ? sizes : sizes.toReversed())), show);
+  return wholeReply(place, shortened(page, fitting(page.direction === "next" ? sizes : sizes.toReversed())));
+}
+
+/** An item as it is shown; one that is so damaged that it cannot be is left out like one that cannot be read. */
+function shownOrNot<T extends object>(item: T, show: (item: T) => unknown): unknown {
+  try {
+    return show(item);
+  } catch (error) {
+    if (error instanceof UnreadableItem) return error;
+    const { tenant_id, id } = item as { readonly tenant_id?: string; readonly id?: string };
+    return reported({ pk: tenant_id, sk: id }, error);
+  }
 }
 
 /** Bytes of a body in the answer of a function: a text inside JSON. */
@@ -65,7 +82,7 @@ function fitting(sizes: readonly number[]): number {
   return tooMany === -1 ? sizes.length : Math.max(1, tooMany);
 }
 
-function wholeReply<T>({ path, query, order }: ListPlace, page: Page<T>, show: (item: T) => unknown): Reply {
+function wholeReply({ path, query, order }: ListPlace, page: Page<unknown>): Reply {
   const fingerprint = listFingerprint(path, query);
   const { cursor: _cursor, ...filters } = query;
   const address = (cursor?: Cursor) => {
@@ -81,8 +98,12 @@ function wholeReply<T>({ path, query, order }: ListPlace, page: Page<T>, show: (
       : `${address()}${address().includes("?") ? "&" : "?"}cursor=${query["cursor"]}`;
   const body = {
     object: "list",
-    data: page.items.map(show),
-    page: { limit: Number(query["limit"] ?? limits.page.default_items), has_more: next !== undefined },
+    data: page.items,
+    page: {
+      limit: Number(query["limit"] ?? limits.page.default_items),
+      has_more: next !== undefined,
+      ...(page.unreadable ? { unreadable: page.unreadable } : {}),
+    },
     _links: {
       self: { href: self },
       first: { href: address() },

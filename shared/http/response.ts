@@ -3,8 +3,9 @@ import type { Refusal } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
 import { spentUnits } from "../runtime/budget.ts";
 import { nowMs } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { isUnavailable } from "../runtime/unavailable.ts";
+import { UnreadableItem } from "../runtime/unreadable.ts";
 import { type ProblemCode, problemKind } from "../schema/problem.ts";
 import { headerOf } from "./body.ts";
 import type { Answer, Exchange } from "./exchange.ts";
@@ -17,13 +18,16 @@ import { rateHeaders } from "./rate.ts";
  */
 export function problemAnswer(exchange: Exchange, error: unknown): Answer {
   if (error instanceof HttpProblem) return problem(exchange, error.code, error.message, error.details);
-  const { name, message, stack } = error as Error;
-  log.error("The request failed.", { operation: exchange.row.id, error: name, message, stack });
+  const { stack } = error as Error;
+  log.error("The request failed.", { operation: exchange.row.id, ...causeOf(error), stack });
+  if (error instanceof UnreadableItem) return problem(exchange, "unreadable_item", unreadable);
   const again = exchange.row.method === "GET" ? "Send the request again." : unknownOutcome;
   if (!isUnavailable(error)) return problem(exchange, "internal_error", `The service failed. ${again}`);
   const headers = { "Retry-After": String(limits.request.retry_after_seconds) };
   return problem(exchange, "service_unavailable", `The service is temporarily unavailable. ${again}`, { headers });
 }
+
+const unreadable = "A stored item that the request needs cannot be read. It must be repaired first.";
 
 const unknownOutcome = "The request may or may not have been carried out. Retry it with the same Idempotency-Key.";
 

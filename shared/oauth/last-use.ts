@@ -1,7 +1,7 @@
 import type { Application } from "../domain/application.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { isRefusal } from "../runtime/verdict.ts";
 import { applications } from "../table/entities.ts";
 import { isStill, isStored } from "../table/expression.ts";
@@ -25,6 +25,6 @@ export async function noteUse(application: Application): Promise<void> {
   } catch (error) {
     // A request that the rate limit refuses was no use.
     if (isRefusal(error)) return;
-    log.warn("A use was not noted.", { application_id: id, error: (error as Error).name });
+    log.warn("A use was not noted.", { application_id: id, ...causeOf(error) });
   }
 }

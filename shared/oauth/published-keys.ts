@@ -1,11 +1,12 @@
+import { readable } from "../runtime/unreadable.ts";
 import { type PublicKey, publicKeys } from "../table/entities.ts";
 import { changeItem, putItem } from "../table/items.ts";
 import { readPartition } from "../table/partition.ts";
-import { readItem } from "../table/table.ts";
+import { tryRead } from "../table/table.ts";
 
 /** Every published key, expired ones that DynamoDB has not deleted yet included; strongly consistent. */
 export async function publishedKeys(): Promise<readonly PublicKey[]> {
-  return (await readPartition(publicKeys.partition)).map((item) => readItem<PublicKey>(item));
+  return readable((await readPartition(publicKeys.partition)).map((item) => tryRead<PublicKey>(item)));
 }
 
 /** Publishes a key, or publishes it again as it is now. */

@@ -4,7 +4,7 @@ import type { OperatorKey } from "../domain/people/operator.ts";
 import { limits } from "../limits.ts";
 import { failuresOf } from "../runtime/batch.ts";
 import { nowMs } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { overdueKeys } from "../table/due.ts";
 import type { Key } from "../table/entities.ts";
 import { readKeys } from "../table/store.ts";
@@ -52,7 +52,7 @@ async function settleAll(keys: readonly Key[]): Promise<readonly Key[]> {
       await settlers[key.sk]?.(key);
     } catch (error) {
       failed.push(key);
-      log.error("Provisioning is pending.", { key: key.pk, error: (error as Error).name });
+      log.error("Provisioning is pending.", { key: key.pk, ...causeOf(error) });
     }
   }
   return failed;

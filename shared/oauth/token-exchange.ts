@@ -5,7 +5,7 @@ import { roleScopes } from "../roles.ts";
 import { addressBlock } from "../runtime/address.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { countFailure, countRequest } from "../table/counters.ts";
 import {
   type OperatorIdentity,
@@ -177,6 +177,6 @@ async function noteSeen(operator: Operator): Promise<void> {
   if (seen !== null && now - Date.parse(seen) < limits.applications.last_used_seconds * 1000) return;
   const set = { last_seen_at: new Date(now).toISOString() };
   await changeItem(operators.keyOf(operator), { set, when: [isStored, ...isStill({ last_seen_at: seen })] }).catch(
-    ({ name }: Error) => log.warn("A sign-in was not noted.", { operator_id: id, error: name }),
+    (error: unknown) => log.warn("A sign-in was not noted.", { operator_id: id, ...causeOf(error) }),
   );
 }

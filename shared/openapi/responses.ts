@@ -227,6 +227,7 @@ function standardRefusals(row: Route): ProblemCode[] {
     ...(isRepeatable(row) ? (["idempotency_key_reused"] as const) : []),
     "rate_limit_exceeded",
     "internal_error",
+    ...(row.auth === "token" || row.grants.length > 0 ? (["unreadable_item"] as const) : []),
     "bad_gateway",
     // Operations that call no other service are always available: the health check and the OpenAPI document.
     ...(row.auth === "token" || row.grants.length > 0 ? (["service_unavailable"] as const) : []),

@@ -62,12 +62,23 @@ function plain(_name: string, value: unknown): unknown {
   return value instanceof Error ? { name: value.name, message: value.message, stack: value.stack } : value;
 }
 
+/**
+ * What an entry says of an error: its class, its sentence and, of an item that cannot be read, its key. A text that was
+ * no JSON or no number is quoted by the sentence of its error, and may be of a person: that sentence is not said.
+ */
+export function causeOf(error: unknown): { error: string; error_message: string; key?: string } {
+  const { name, message, key } = error as Error & { readonly key?: string };
+  const error_message = error instanceof SyntaxError ? "A text could not be parsed." : message;
+  return { error: name, error_message, ...(key === undefined ? {} : { key }) };
+}
+
 /** What functions count, each with an alarm of its own (`test/infra/alarms/counted-metrics.test.ts`). */
 export const metricNames = [
   "RateCounterFailedOpen",
   "RefusalNotReported",
   "EventPublishFailed",
   "OutboxParked",
+  "ItemUnreadable",
   "DeliveryMessageFailed",
   "UnexpectedOperation",
   "MoneyNeedsAttention",

@@ -1,7 +1,7 @@
 import { limits } from "../limits.ts";
 import { withinBudget } from "./budget.ts";
 import { env } from "./env.ts";
-import { countMetric, log } from "./log.ts";
+import { causeOf, countMetric, log } from "./log.ts";
 import { sendMessages } from "./queues.ts";
 
 /**
@@ -21,7 +21,7 @@ export async function reportRefusal(
     countMetric("RefusalNotReported");
     log.error("A refusal could not be reported: the audit has no entry of it.", {
       ...{ tenant_id: group, request_id, action, code },
-      error: (error as Error).name,
+      ...causeOf(error),
     });
   }
 }

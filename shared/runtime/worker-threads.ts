@@ -2,7 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import { parentPort, SHARE_ENV, Worker, workerData } from "node:worker_threads";
 import { limits } from "../limits.ts";
 import { env } from "./env.ts";
-import { log } from "./log.ts";
+import { causeOf, log } from "./log.ts";
 import { isUnavailable, Unavailable } from "./unavailable.ts";
 
 /**
@@ -166,6 +166,6 @@ class Thread<Q, A> {
 }
 
 function failed(error: unknown): void {
-  const { name, message, stack } = error as Error;
-  log.error("A thread failed.", { error: name, message, stack });
+  const { stack } = error as Error;
+  log.error("A thread failed.", { ...causeOf(error), stack });
 }

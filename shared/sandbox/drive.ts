@@ -6,7 +6,7 @@ import { limits } from "../limits.ts";
 import { delayMs, nowIso } from "../runtime/clock.ts";
 import type { SandboxDriveBody } from "../schema/sandbox.ts";
 import type { PublishedEvent } from "../table/entities.ts";
-import { payloadText } from "../table/event-payload.ts";
+import { payloadOf } from "../table/event-payload.ts";
 import { putAudit } from "../table/outbox.ts";
 import { lastSequence } from "../table/sequences.ts";
 import { loadItems } from "../table/store.ts";
@@ -118,7 +118,7 @@ function isWhole(found: readonly PublishedEvent[], effects: PriceEffects, before
 
 function isStopOut(event: PublishedEvent): boolean {
   if (event.type !== "trade.closed") return false;
-  const { data } = JSON.parse(payloadText(event)) as {
+  const { data } = payloadOf(event, event.tenant_id).body as {
     readonly data: { readonly object: { readonly close_reason?: string } };
   };
   return data.object.close_reason === "stop_out";

@@ -1,5 +1,6 @@
 import { limits } from "../limits.ts";
 import { nowMs, pause } from "../runtime/clock.ts";
+import { readable } from "../runtime/unreadable.ts";
 import type { PublishedEvent } from "../table/entities.ts";
 import { eventsAfter } from "../table/event-pages.ts";
 import { eventCounter } from "../table/sequences.ts";
@@ -18,7 +19,7 @@ export async function awaitEvents(
   for (;;) {
     const counter = await eventCounter(tenant);
     const most = Math.max(0, counter.last - after);
-    const found = await eventsAfter<PublishedEvent>(tenant, after, counter, { most });
+    const found = readable((await eventsAfter<PublishedEvent>(tenant, after, counter, { most })).found);
     const whole = isWhole(found);
     if (whole || nowMs() > end || remainingMs() < limits.commit.reserve_ms) return { found, whole };
     await pause(limits.sandbox.events_pause_ms);

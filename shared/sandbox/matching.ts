@@ -1,8 +1,9 @@
 import type { DomainEvent } from "../domain/decision.ts";
 import type { Quote } from "../domain/trading/pricing/quote.ts";
 import { limits } from "../limits.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
+import { UnreadableItem } from "../runtime/unreadable.ts";
 import type { SandboxEffectsBody } from "../schema/sandbox.ts";
 import { systemContext } from "../table/context.ts";
 import { positionTrade, type StoredQuote } from "../table/entities.ts";
@@ -97,9 +98,9 @@ export async function matchQuotes(
       const { quotes } = await readQuoted(tenant_id, names);
       await meetWaiting(attempted, [...quotes.values()], limits.sandbox.max_matched, effects);
     } catch (error) {
-      const { name, message } = error as Error;
-      log.error("Prices could not be matched.", { error: name, message });
-      effects.complete = false;
+      log.error("Prices could not be matched.", { tenant_id, ...causeOf(error) });
+      // The same prices again would meet the same item; the next ones act when it is well.
+      effects.complete = error instanceof UnreadableItem;
     }
     if (!effects.complete) for (const { sequence } of own) failed.add(sequence);
   });
@@ -182,8 +183,8 @@ async function tried<R>(
       }
       why = outcome.kind === "refused" ? outcome.refusal.code : outcome.kind;
     } catch (error) {
-      const { name, message, stack } = error as Error;
-      log.error("A price could not act.", { id, error: name, message, stack });
+      const { name, stack } = error as Error;
+      log.error("A price could not act.", { id, ...causeOf(error), stack });
       why = name;
     }
   }

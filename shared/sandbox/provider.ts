@@ -4,7 +4,7 @@ import { simulateProvider } from "../domain/sandbox/triggers.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
 import { rescheduled, type SweepResult, sweepItems } from "../table/due.ts";
 import { transactions } from "../table/entities.ts";
@@ -55,6 +55,6 @@ export function simulateOverdue(hasTime: () => boolean, remainingMs: () => numbe
       await simulate(transaction, remainingMs);
       return 1;
     },
-    report: ({ id }, { name }) => log.error("The provider could not act.", { transaction_id: id, error: name }),
+    report: ({ id }, error) => log.error("The provider could not act.", { transaction_id: id, ...causeOf(error) }),
   });
 }

@@ -7,7 +7,7 @@ import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { timePart } from "../runtime/ids.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import type { RemovedKind } from "../schema/reset.ts";
 import { systemContext } from "../table/context.ts";
@@ -331,6 +331,6 @@ export function resetOverdue(hasTime: () => boolean): Promise<SweepResult> {
       await carryOn(reset, hasTime);
       return 1;
     },
-    report: ({ id }, { name }) => log.error("A reset could not be carried on.", { reset_id: id, error: name }),
+    report: ({ id }, error) => log.error("A reset could not be carried on.", { reset_id: id, ...causeOf(error) }),
   });
 }

@@ -4,7 +4,7 @@ import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
 import { openPrice, type Quote } from "../domain/trading/pricing/quote.ts";
 import { limits } from "../limits.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import {
   type Direction,
   type Key,
@@ -79,7 +79,7 @@ export async function remark(mark: Key | undefined, met: Order | undefined, cont
     for (const next of met === undefined ? [] : marksAfter(met, context)) await putItem(newlyWaiting, next);
     if (mark !== undefined) await deleteItem(mark);
   } catch (error) {
-    log.info("The marks of what waits for a price could not be changed.", { error: (error as Error).name });
+    log.info("The marks of what waits for a price could not be changed.", causeOf(error));
   }
 }
 

@@ -4,7 +4,7 @@ import type { Quote } from "../domain/trading/pricing/quote.ts";
 import { isMarketOpen, type TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { forEachOf, isDue, type SweepResult, sweepKeys, type Task } from "../table/due.ts";
 import { type Key, priceWalks } from "../table/entities.ts";
@@ -46,7 +46,7 @@ export function stepWalks(hasTime: () => boolean): Promise<SweepResult> {
       await step(key);
       return 1;
     },
-    report: ({ sk }, { name, message }) => log.error("A price could not walk.", { walk: sk, error: name, message }),
+    report: ({ sk }, error) => log.error("A price could not walk.", { walk: sk, ...causeOf(error) }),
   };
   return sweepKeys("WALK", hasTime, (keys) => forEachOf(keys, task));
 }

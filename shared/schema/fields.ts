@@ -249,6 +249,10 @@ export function page<T extends z.ZodMiniType>(item: T) {
       z.object({
         limit: described(z.int(), "Page size that was applied."),
         has_more: described(z.boolean(), "Whether there is a next page."),
+        unreadable: described(
+          z.optional(z.int()),
+          "Number of resources left out because their stored items cannot be read; absent when there is none.",
+        ),
       }),
       "Information about the page.",
     ),

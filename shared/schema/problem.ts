@@ -128,6 +128,7 @@ const titles = {
   },
   500: {
     internal_error: "The service failed.",
+    unreadable_item: "A stored item cannot be read.",
   },
   502: {
     bad_gateway: "The service failed.",

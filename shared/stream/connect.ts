@@ -3,7 +3,7 @@ import { asksForProtocol, streamProtocol } from "../domain/stream/handshake.ts";
 import { headerValues } from "../http/body.ts";
 import { callerOf } from "../http/caller.ts";
 import { limits } from "../limits.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { joinStream } from "./membership.ts";
 import { placeOf, type SocketEvent } from "./socket-event.ts";
 import { holderOf } from "./tickets.ts";
@@ -23,8 +23,7 @@ export async function openConnection(event: SocketEvent): Promise<APIGatewayProx
     if (joined === undefined) return refusal(429, `At most ${limits.stream.connections_per_holder} connections.`);
     await wakeSet(joined, "connected");
   } catch (error) {
-    const { name, message } = error as Error;
-    log.error("A connection could not be opened.", { ...place, error: name, message });
+    log.error("A connection could not be opened.", { ...place, ...causeOf(error) });
     return refusal(503, "The service is not available right now.");
   }
   const asked = asksForProtocol(headerValues({ multiValueHeaders: event.multiValueHeaders ?? null }, protocolHeader));

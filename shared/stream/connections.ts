@@ -6,7 +6,7 @@ import {
 import { limits } from "../limits.ts";
 import { bounded } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
-import { countMetric, log } from "../runtime/log.ts";
+import { causeOf, countMetric, log } from "../runtime/log.ts";
 import type { StreamMeter } from "./meter.ts";
 
 /** One try of a second: what is not taken by then must not delay the others, and is sent again by the next pass. */
@@ -46,13 +46,13 @@ export async function postTo({ connection_id, holder_id, meter }: Recipient, tex
     meter.countSent(holder_id, Buffer.byteLength(text));
     return "sent";
   } catch (error) {
-    const { name, $metadata: { httpStatusCode: status } = {} } = error as Error & {
+    const { $metadata: { httpStatusCode: status } = {} } = error as {
       readonly $metadata?: { readonly httpStatusCode?: number };
     };
     if (status === 410) return "gone";
     // What is too large or not allowed would be so again: it is a fault of this service, which an alarm must see.
     if (status === 403 || status === 413) {
-      log.error("A message could not be sent to a connection.", { error: name });
+      log.error("A message could not be sent to a connection.", causeOf(error));
       countMetric("StreamPostFailed");
     }
     return "slow";
@@ -65,6 +65,6 @@ export async function closeConnection(connectionId: string): Promise<void> {
     await connections().send(new DeleteConnectionCommand({ ConnectionId: connectionId }));
   } catch (error) {
     const status = (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
-    if (status !== 410) log.warn("A connection could not be closed.", { error: (error as Error).name });
+    if (status !== 410) log.warn("A connection could not be closed.", causeOf(error));
   }
 }

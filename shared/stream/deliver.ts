@@ -1,5 +1,5 @@
 import { nowMs } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { type StreamCause, type StreamWake, sendStreamWakes, streamWakeOf } from "../runtime/stream-queue.ts";
 import type { StateOrders } from "./set-reader.ts";
 import { SetRun } from "./set-run.ts";
@@ -51,7 +51,7 @@ export async function deliverStream(
       const ended = await new SetRun({ tenant_id, set, causes, sent_ms, orders, until_ms }).serve();
       if (ended === "hand_over") await sendStreamWakes([{ tenant_id, set, cause: "handover" }]);
     } catch (error) {
-      log.error("A set of connections is served again.", { tenant_id, set, error: (error as Error).name });
+      log.error("A set of connections is served again.", { tenant_id, set, ...causeOf(error) });
       for (const id of ids) failed.add(id);
     }
   });

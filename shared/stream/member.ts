@@ -16,7 +16,7 @@ import type { Duty } from "../domain/stream/upkeep.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { absolute } from "../runtime/links.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { isUnavailable } from "../runtime/unavailable.ts";
 import { streamConnections } from "../table/entities.ts";
 import { isStored } from "../table/expression.ts";
@@ -133,7 +133,7 @@ export class Member {
       this.isWaiting = !isThere || quotesWait;
     } catch (error) {
       if (!(error instanceof NotTaken || isUnavailable(error))) {
-        log.error("A connection could not be served.", { connection_id: this.id, error: (error as Error).name });
+        log.error("A connection could not be served.", { connection_id: this.id, ...causeOf(error) });
         this.isFailing = true;
         this.stalledSince ??= nowMs();
       }
@@ -205,10 +205,9 @@ export class Member {
       const round = nextRound(this.cursors, found.counter.last);
       if (round === undefined) return true;
       if (nowMs() >= found.until_ms) return false;
-      const events = await this.reader.eventsOf(round, found.counter);
+      const { events, reached } = await this.reader.eventsOf(round, found.counter);
       await this.postMembers(await this.membersOf(round, events));
-      const last = events.at(-1)?.event.sequence ?? round.to;
-      this.cursors = advanced(this.cursors, round, events.length < limits.stream.events_per_read ? round.to : last);
+      this.cursors = advanced(this.cursors, round, reached);
     }
   }
 

@@ -5,7 +5,7 @@ import { limits } from "../limits.ts";
 import { withinBudget } from "../runtime/budget.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { isUnavailable } from "../runtime/unavailable.ts";
 import type { ClientMessageBody } from "../schema/stream/client-messages.ts";
 import type { ClosingCode } from "../schema/stream/server-messages.ts";
@@ -39,8 +39,7 @@ export async function receiveMessage(from: HeldPlace, received: ReceivedMessage)
       }),
     );
   } catch (error) {
-    const { name, message } = error as Error;
-    log.error("A message of a client failed.", { ...from, error: name, message });
+    log.error("A message of a client failed.", { ...from, ...causeOf(error) });
     const code = isUnavailable(error) ? "service_unavailable" : "internal_error";
     await reply(place, errorMessage({ code, detail: "The message could not be answered. Send it again." }, id));
   } finally {

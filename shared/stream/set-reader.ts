@@ -8,13 +8,14 @@ import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { absolute } from "../runtime/links.ts";
 import { inParallel } from "../runtime/parallel.ts";
+import { readable, UnreadableItem, unlessUnreadable } from "../runtime/unreadable.ts";
 import { inOrder, type MemberOrder } from "../schema/member-order.ts";
 import { commands, type Key, type PublishedEvent, quotes, risks, symbols } from "../table/entities.ts";
 import { eventsAfter } from "../table/event-pages.ts";
-import { payloadText } from "../table/event-payload.ts";
+import { payloadOf } from "../table/event-payload.ts";
 import { keyIn, readPartition } from "../table/partition.ts";
 import type { EventCounter } from "../table/sequences.ts";
-import { findAll, readKeys } from "../table/store.ts";
+import { findReadable, readEach } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
 import { readHoldings } from "../trading/holdings.ts";
 import { readMarket } from "../trading/market.ts";
@@ -23,6 +24,12 @@ import { readMarket } from "../trading/market.ts";
 export interface EventText {
   readonly event: PublishedEvent;
   readonly text: string;
+}
+
+/** The events of a round that can be read, and the last number that was looked at. */
+interface RoundEvents {
+  readonly events: readonly EventText[];
+  readonly reached: number;
 }
 
 /** The newest quote of a symbol, and what GET shows of it. */
@@ -53,7 +60,7 @@ export type StateOrders = Readonly<Record<"event" | "account" | "quote" | "comma
 export class SetReader {
   private readonly tenant: string;
   private readonly orders: StateOrders;
-  private events = new Map<string, Promise<readonly EventText[]>>();
+  private events = new Map<string, Promise<RoundEvents>>();
   private accounts = new Map<string, Promise<string | undefined>>();
   private openCommands = new Map<string, Promise<Limited<CommandText>>>();
   private onMargin: Promise<Limited<string>> | undefined;
@@ -80,12 +87,17 @@ export class SetReader {
    * The events of a round, so many of them as one read takes.
    * @throws Unavailable when one may not be seen yet
    */
-  eventsOf({ from, to }: Round, counter: EventCounter): Promise<readonly EventText[]> {
+  eventsOf({ from, to }: Round, counter: EventCounter): Promise<RoundEvents> {
     return remembered(this.events, `${from} ${to}`, async () => {
       const most = limits.stream.events_per_read;
-      const found = await eventsAfter<PublishedEvent>(this.tenant, from, { ...counter, last: to }, { most });
-      return found.map((event) => ({ event, text: shownIn(this.orders.event, JSON.parse(payloadText(event))) }));
+      const read = await eventsAfter<PublishedEvent>(this.tenant, from, { ...counter, last: to }, { most });
+      const texts = readable(read.found).map((event) => unlessUnreadable(this.eventText(event)));
+      return { events: readable(await Promise.all(texts)), reached: read.reached };
     });
+  }
+
+  private async eventText(event: PublishedEvent): Promise<EventText> {
+    return { event, text: shownIn(this.orders.event, payloadOf(event, this.tenant).body) };
   }
 
   /** Accounts as GET shows them now, by their ids; those that do not exist are left out. */
@@ -105,8 +117,8 @@ export class SetReader {
     const { tenant } = this;
     const held = new Map<string, NonNullable<Awaited<ReturnType<typeof readHoldings>>>>();
     await inParallel(limits.stream.parallel_reads, ids, async (id) => {
-      const holdings = await readHoldings(tenant, id);
-      if (holdings !== undefined) held.set(id, holdings);
+      const holdings = await unlessUnreadable(readHoldings(tenant, id));
+      if (holdings !== undefined && !(holdings instanceof UnreadableItem)) held.set(id, holdings);
     });
     const market = await readMarket(
       tenant,
@@ -165,7 +177,8 @@ export class SetReader {
       ...names.map((name) => quotes.key(this.tenant, name)),
       ...unknown.map((name) => symbols.key(this.tenant, name)),
     ];
-    const found = keys.length === 0 ? [] : await readKeys(keys);
+    const read = keys.length === 0 ? [] : await readEach(keys);
+    const found = read.map((item) => (item instanceof UnreadableItem ? undefined : item));
     return [found.slice(0, names.length), found.slice(names.length)] as const;
   }
 
@@ -187,7 +200,7 @@ export class SetReader {
   /** Commands of any source by their ids. */
   async commandsNow(ids: Iterable<string>): Promise<readonly CommandText[]> {
     const keys = [...new Set(ids)].map((id) => commands.key(this.tenant, id));
-    return keys.length === 0 ? [] : (await findAll(commands, keys)).map((each) => this.textOf(each));
+    return keys.length === 0 ? [] : (await findReadable(commands, keys)).map((each) => this.textOf(each));
   }
 
   /** The commands of a source that have not ended: those that a person settles, then in the order of their taking. */
@@ -201,7 +214,7 @@ export class SetReader {
         }),
       );
       const { found, isCut } = limited(items.flat(), snapshot_commands);
-      return { found: (await findAll(commands, found.map(keyIn))).map((each) => this.textOf(each)), isCut };
+      return { found: (await findReadable(commands, found.map(keyIn))).map((each) => this.textOf(each)), isCut };
     });
   }
 

@@ -5,14 +5,14 @@ import { nextStep, quickRuns, type Run, type Step } from "../domain/stream/pace.
 import { followsPrices, type StreamSubscription } from "../domain/stream/subscription.ts";
 import { limits } from "../limits.ts";
 import { nowMs, pause } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import type { StreamCause } from "../runtime/stream-queue.ts";
 import type { ClosingCode } from "../schema/stream/server-messages.ts";
 import { streamConnections, streamFlags, streamSets } from "../table/entities.ts";
 import { type Condition, isStored } from "../table/expression.ts";
 import { changeAndRead, changeItem } from "../table/items.ts";
 import { type EventCounter, eventCounterWith } from "../table/sequences.ts";
-import { readAll } from "../table/store.ts";
+import { findReadable } from "../table/store.ts";
 import { Member } from "./member.ts";
 import { leaveSet, leaveStream } from "./membership.ts";
 import { StreamMeter } from "./meter.ts";
@@ -143,13 +143,9 @@ export class SetRun {
   private async readConnections(set: StreamSet): Promise<void> {
     const { tenant_id: tenant } = this.work;
     const ids = Object.keys(set.members);
-    const stored = await readAll(
-      streamConnections,
-      ids.map((id) => streamConnections.key(tenant, id)),
-    );
-    const present = stored.flatMap((each) =>
-      each === undefined || this.dropped.has(each.connection_id) ? [] : [each],
-    );
+    const keys = ids.map((id) => streamConnections.key(tenant, id));
+    const stored = await findReadable(streamConnections, keys);
+    const present = stored.filter(({ connection_id: id }) => !this.dropped.has(id));
     const members = present.map((connection) => [connection.connection_id, this.memberOf(connection, set)] as const);
     this.members = new Map(members);
     this.known = set.revision;
@@ -272,7 +268,7 @@ export class SetRun {
 
   private inBackground(work: Promise<void>): void {
     const own = work
-      .catch((error: Error) => log.warn("A connection could not be ended.", { error: error.name }))
+      .catch((error: Error) => log.warn("A connection could not be ended.", causeOf(error)))
       .finally(() => this.underWay.delete(own));
     this.underWay.add(own);
   }

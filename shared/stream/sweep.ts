@@ -2,15 +2,16 @@ import type { StreamBrokerage, StreamFlag, StreamSet } from "../domain/stream/co
 import { followsPrices } from "../domain/stream/subscription.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { sendStreamWakes } from "../runtime/stream-queue.ts";
+import { readable } from "../runtime/unreadable.ts";
 import { forEachOf, type SweepResult } from "../table/due.ts";
 import { streamConnections, streamDirectory, streamFlags, streamSets } from "../table/entities.ts";
 import { isStill, isStored } from "../table/expression.ts";
 import { changeItem, deleteItem } from "../table/items.ts";
 import { readPartition } from "../table/partition.ts";
 import { findAll, readAll } from "../table/store.ts";
-import { readItem } from "../table/table.ts";
+import { tryRead } from "../table/table.ts";
 import { noteSet } from "./flag.ts";
 import { leaveSet, leaveStream } from "./membership.ts";
 
@@ -21,15 +22,12 @@ import { leaveSet, leaveStream } from "./membership.ts";
  */
 export async function sweepStreams(hasTime: () => boolean): Promise<SweepResult> {
   const entries = await readPartition(streamDirectory.partition, { volatile: true });
-  return forEachOf(
-    entries.map((entry) => readItem<StreamBrokerage>(entry)),
-    {
-      parallel: limits.stream.tenants_at_once,
-      run: async (brokerage) => (hasTime() ? sweepBrokerage(brokerage) : 0),
-      report: ({ tenant_id }, { name, message }) =>
-        log.error("The stream of a brokerage could not be swept.", { tenant_id, error: name, message }),
-    },
-  );
+  return forEachOf(readable(entries.map((entry) => tryRead<StreamBrokerage>(entry))), {
+    parallel: limits.stream.tenants_at_once,
+    run: async (brokerage) => (hasTime() ? sweepBrokerage(brokerage) : 0),
+    report: ({ tenant_id }, error) =>
+      log.error("The stream of a brokerage could not be swept.", { tenant_id, ...causeOf(error) }),
+  });
 }
 
 async function sweepBrokerage(brokerage: StreamBrokerage): Promise<number> {

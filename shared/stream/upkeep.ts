@@ -5,9 +5,10 @@ import type { StreamConnection } from "../domain/stream/connection.ts";
 import { type Duty, dutyOf } from "../domain/stream/upkeep.ts";
 import { roleScopes } from "../roles.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
+import { UnreadableItem } from "../runtime/unreadable.ts";
 import type { Scope } from "../schema/scope.ts";
 import { applications, families, operators } from "../table/entities.ts";
-import { readKeys } from "../table/store.ts";
+import { readEach } from "../table/store.ts";
 
 /**
  * What is due to connections of a brokerage at the sweep of a minute, in their order: their holders are read, and the
@@ -20,7 +21,9 @@ export async function dutiesOf(connections: readonly StreamConnection[]): Promis
   const origins = connections.flatMap(({ tenant_id, family_id }) =>
     family_id === undefined ? [] : [families.key(tenant_id, family_id)],
   );
-  const found = holders.length === 0 ? [] : await readKeys([...holders, ...origins]);
+  const read = holders.length === 0 ? [] : await readEach([...holders, ...origins]);
+  // What one may that cannot be read is not known: its access ends until it is well.
+  const found = read.map((item) => (item instanceof UnreadableItem ? undefined : item));
   const stored = found.slice(holders.length) as readonly (Family | undefined)[];
   const familyOf = new Map(stored.flatMap((family) => (family === undefined ? [] : [[family.id, family] as const])));
   const times = { now_ms: nowMs(), minute_ms: delayMs(60) };

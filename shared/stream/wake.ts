@@ -1,4 +1,4 @@
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { type StreamCause, sendStreamWakes } from "../runtime/stream-queue.ts";
 
 /** Wakes the worker for one set. When that fails, the sweep does it within a minute: its caller goes on. */
@@ -9,6 +9,6 @@ export async function wakeSet(
   try {
     await sendStreamWakes([{ tenant_id, set, cause }]);
   } catch (error) {
-    log.error("The stream's worker could not be woken.", { tenant_id, set, cause, error: (error as Error).name });
+    log.error("The stream's worker could not be woken.", { tenant_id, set, cause, ...causeOf(error) });
   }
 }

@@ -3,7 +3,7 @@ import { canonicalJson } from "../domain/audit/canonical-json.ts";
 import { type ChainedEntry, chained, type Link } from "../domain/audit/chain.ts";
 import type { AuditEntry } from "../domain/audit/entry.ts";
 import { sha256 } from "../runtime/digest.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import type { AuditPage } from "./entities.ts";
 import { payloadDictionary } from "./packed/dictionary.ts";
 
@@ -72,7 +72,7 @@ export function shownIn(page: AuditPage): readonly ShownAudit[] {
     return entriesOf(page);
   } catch (error) {
     const { tenant_id, first } = page;
-    log.error("security: a page of the audit cannot be read", { tenant_id, first, error: (error as Error).name });
+    log.error("security: a page of the audit cannot be read", { tenant_id, first, ...causeOf(error) });
     return [];
   }
 }

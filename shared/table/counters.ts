@@ -3,7 +3,7 @@ import { DynamoDBDocumentClient, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { limits } from "../limits.ts";
 import { bounded } from "../runtime/budget.ts";
 import { env } from "../runtime/env.ts";
-import { countMetric, log } from "../runtime/log.ts";
+import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { failureCounters, rateCounters } from "./entities.ts";
 import { metered } from "./metered.ts";
 import { readRawItem, table } from "./table.ts";
@@ -169,7 +169,7 @@ export function windowsOf(
 
 function failOpen(error: unknown, rateClass: RateClass, slot: string, seconds: number): RateVerdict {
   countMetric("RateCounterFailedOpen");
-  log.error("The rate counter could not be asked; the request passes.", { error: (error as Error).name });
+  log.error("The rate counter could not be asked; the request passes.", causeOf(error));
   return verdict({}, rateClass, slot, seconds, []);
 }
 
@@ -201,7 +201,7 @@ export async function countFailure(address: string, timeMs: number): Promise<num
     return failures > limits.token.failures_per_minute ? (minute + 1) * 60 - seconds : undefined;
   } catch (error) {
     countMetric("RateCounterFailedOpen");
-    log.error("Failed authentications could not be counted.", { error: (error as Error).name });
+    log.error("Failed authentications could not be counted.", causeOf(error));
     return undefined;
   }
 }

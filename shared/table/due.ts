@@ -2,10 +2,11 @@ import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
+import { readable } from "../runtime/unreadable.ts";
 import { type DueKind, dueBy, duePartition, dueShards, type Entity, type Key } from "./entities.ts";
 import type { ItemChange } from "./expression.ts";
 import { keyIn, type PartitionPosition, readPage } from "./partition.ts";
-import { findAll } from "./store.ts";
+import { readEach } from "./store.ts";
 import { indexes } from "./table-shape.ts";
 
 /** Result of a sweep: how many items it completed, and how many failed. */
@@ -142,8 +143,20 @@ export function sweepItems<T>(
 ): Promise<SweepResult> {
   return sweepKeys(kind, hasTime, async (keys) => {
     const run = async (item: T) => (task.isDue(item) && hasTime() ? task.run(item) : 0);
-    return forEachOf(await findAll(task.entity, keys), { ...task, run });
+    const { items, unreadable } = await dueItems(task.entity, keys);
+    const { done, failed } = await forEachOf(items, { ...task, run });
+    return { done, failed: failed + unreadable };
   });
+}
+
+/** The items of one kind under keys that are due, and how many cannot be read: those stay due until they are well. */
+export async function dueItems<T>(
+  entity: Entity<T>,
+  keys: readonly Key[],
+): Promise<{ readonly items: readonly T[]; readonly unreadable: number }> {
+  const found = (await readEach(keys, { kind: entity })).filter((item) => item !== undefined);
+  const items = readable(found);
+  return { items, unreadable: found.length - items.length };
 }
 
 /** Every due key of a kind that never has many. */

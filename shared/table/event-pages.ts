@@ -1,11 +1,12 @@
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
+import type { UnreadableItem } from "../runtime/unreadable.ts";
 import { events } from "./entities.ts";
-import { cut, type Entry, type Page, type PageRequest } from "./list.ts";
+import { cut, type Entry, type Page, type PageRequest, pageWith } from "./list.ts";
 import { keyIn, readPage, type StoredAttributes } from "./partition.ts";
 import { type EventCounter, eventCounter } from "./sequences.ts";
-import { readItem } from "./table.ts";
+import { tryRead } from "./table.ts";
 
 /** Numbers of events that are read one after the other, both ends inclusive; downward where the end is below. */
 interface NumberRange {
@@ -55,7 +56,10 @@ export async function pageOfEvents<T>(tenant: string, afterSequence: number, req
   const goesOn = isWithin(next, range) && !(held && shown.length === 0);
   const frontier = goesOn ? events.sortOf(range.down ? next + 1 : next - 1) : undefined;
   const page = cut(shown, frontier, request);
-  return { ...page, items: page.items.map(({ item }) => readItem<T>(item)) };
+  return pageWith(
+    page,
+    page.items.map(({ item }) => tryRead<T>(item)),
+  );
 }
 
 /**
@@ -68,7 +72,7 @@ export async function eventsAfter<T>(
   after: number,
   counter: EventCounter,
   { most, attributes }: { readonly most: number; readonly attributes?: readonly string[] },
-): Promise<readonly T[]> {
+): Promise<EventsAfter<T>> {
   const range = { from: after + 1, to: counter.last, down: false };
   const found: StoredAttributes[] = [];
   let next = range.from;
@@ -82,7 +86,15 @@ export async function eventsAfter<T>(
     expected = numberAfter(round.items) ?? expected;
     if (round.held && found.length < most) throw new Unavailable("An event is not seen yet.");
   }
-  return found.map((item) => readItem<T>(item));
+  const last = found.at(-1);
+  const reached = last === undefined || found.length < most ? range.to : numberOf(last);
+  return { found: found.map((item) => tryRead<T>(item)), reached };
+}
+
+/** What {@link eventsAfter} read, and the last number that it looked at. */
+interface EventsAfter<T> {
+  readonly found: readonly (T | UnreadableItem)[];
+  readonly reached: number;
 }
 
 /** The numbers that a page may show, from where its cursor stands; a position that is none of them is the nearest. */
@@ -172,7 +184,7 @@ function untilUnseen(from: number, { items, next }: Round): Round {
 
 /** With the attributes that tell the number of an event, its age, and whether this code can read it. */
 function named(attributes: readonly string[]): readonly string[] {
-  return [...new Set(["sk", "et", "v", "published_at", ...attributes])];
+  return [...new Set(["pk", "sk", "et", "v", "published_at", ...attributes])];
 }
 
 function numberOf(item: StoredAttributes): number {

@@ -1,7 +1,8 @@
 import type { SampleEvent } from "../domain/webhook.ts";
-import type { PublishedEvent } from "./entities.ts";
+import { events, type PublishedEvent } from "./entities.ts";
 import { payloadDictionary } from "./packed/dictionary.ts";
 import { packText, unpackText } from "./packed/text.ts";
+import { reported } from "./table.ts";
 
 /** What the stored item of an event says in addition to its payload. */
 type Identity = Pick<PublishedEvent, "id" | "created_at" | "resource_id" | "account_id" | "client_id">;
@@ -21,9 +22,23 @@ export function payloadBytes(event: PublishedEvent | SampleEvent): Uint8Array {
   return unpackText(payload, knownOf(event as PublishedEvent));
 }
 
-/** The event as JSON, see {@link payloadBytes}. */
-export function payloadText(event: PublishedEvent | SampleEvent): string {
-  return typeof event.payload === "string" ? event.payload : Buffer.from(payloadBytes(event)).toString();
+/**
+ * The event of a tenant as it is shown, with its bytes: as JSON, so that no other bytes are posted.
+ * @throws UnreadableItem when its payload cannot be read
+ */
+export function payloadOf(event: PublishedEvent | SampleEvent, tenant: string): EventPayload {
+  try {
+    const bytes = payloadBytes(event);
+    return { bytes, body: JSON.parse(Buffer.from(bytes).toString()) };
+  } catch (error) {
+    throw reported({ ...events.keyById(tenant, event.id), et: events.et }, error);
+  }
+}
+
+/** See {@link payloadOf}. */
+export interface EventPayload {
+  readonly bytes: Uint8Array;
+  readonly body: Readonly<Record<string, unknown>>;
 }
 
 function knownOf({ id, created_at, resource_id, account_id, client_id }: Identity) {

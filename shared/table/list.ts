@@ -1,9 +1,10 @@
 import { limits } from "../limits.ts";
+import { readable, UnreadableItem } from "../runtime/unreadable.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Entity, Key } from "./entities.ts";
 import { keyIn, type PartitionQuery, readPage } from "./partition.ts";
-import { readKeys } from "./store.ts";
-import { readItem } from "./table.ts";
+import { readEach } from "./store.ts";
+import { tryRead } from "./table.ts";
 import { facetsAttribute, type IndexName, indexes, keyAttributes, type SlimAttribute } from "./table-shape.ts";
 
 /** What a page is cut from: one order over sort keys, bounds, and what of it is wanted. */
@@ -29,12 +30,20 @@ export interface Page<T> {
   readonly direction: Cursor["direction"];
   readonly next: Cursor | undefined;
   readonly prev: Cursor | undefined;
+  /** How many items were left out since they cannot be read; none without it. */
+  readonly unreadable?: number;
 }
 
-/** A page with what was found for each of its items; what is gone, or not wanted, is left out. */
-export function pageWith<U>(page: Page<unknown>, found: readonly (U | undefined)[]): Page<U> {
-  const kept = found.flatMap((item, place) => (item === undefined ? [] : [{ item, sort: page.sorts[place] ?? "" }]));
-  return { ...page, items: kept.map(({ item }) => item), sorts: kept.map(({ sort }) => sort) };
+/**
+ * A page with what was found for each of its items. What is gone, or not wanted, is left out, and what cannot be read
+ * is left out and counted: the page goes on behind it.
+ */
+export function pageWith<U>(page: Page<unknown>, found: readonly (U | UnreadableItem | undefined)[]): Page<U> {
+  const kept = found.flatMap((item, place) =>
+    item === undefined || item instanceof UnreadableItem ? [] : [{ item, sort: page.sorts[place] ?? "" }],
+  );
+  const unreadable = found.filter((item) => item instanceof UnreadableItem).length + (page.unreadable ?? 0);
+  return { ...page, items: kept.map(({ item }) => item), sorts: kept.map(({ sort }) => sort), unreadable };
 }
 
 /** The items of a page that come first on its way, so many of them; the page after it goes on where they end. */
@@ -79,11 +88,8 @@ export async function pageOfIndex<T>(
   request: PageRequest,
 ): Promise<Page<T>> {
   const page = await pageOfEntries(index, partitions, request, []);
-  const items = await readKeys(
-    page.items.map(({ key }) => key),
-    false,
-  );
-  return pageWith(page, items as (T | undefined)[]);
+  const keys = page.items.map(({ key }) => key);
+  return pageWith(page, await readEach<T>(keys, { consistent: false }));
 }
 
 /**
@@ -93,12 +99,12 @@ export async function pageOfIndex<T>(
  */
 export async function pageOfFound<T extends object>(
   kind: Entity<T>,
-  found: Promise<readonly T[]>,
+  found: Promise<readonly (T | UnreadableItem)[]>,
   request: PageRequest,
   more: { readonly index: ListIndex; readonly partitions: readonly string[] } = { index: "list", partitions: [] },
 ): Promise<Page<T>> {
   const entries = found.then((items) =>
-    items.map((item): Entry => {
+    readable(items).map((item): Entry => {
       const sort = kind.indexesOf?.(item).list_sk ?? "";
       return { key: kind.keyOf(item), sort, item: item as Entry["item"] };
     }),
@@ -106,12 +112,13 @@ export async function pageOfFound<T extends object>(
   const page = await walk([{ found: entries }, ...indexSources(more.index, more.partitions, undefined)], request);
   const known = new Set(await entries);
   const unread = page.items.filter((entry) => !known.has(entry));
-  const read = await readKeys(
+  const read = await readEach<T>(
     unread.map(({ key }) => key),
-    false,
+    { consistent: false },
   );
-  const items = page.items.map((entry) => (known.has(entry) ? entry.item : read[unread.indexOf(entry)]));
-  return pageWith(page, items as (T | undefined)[]);
+  const items = page.items.map((entry) => (known.has(entry) ? (entry.item as T) : read[unread.indexOf(entry)]));
+  const unreadable = (await found).filter((item) => item instanceof UnreadableItem).length;
+  return pageWith({ ...page, unreadable }, items);
 }
 
 /**
@@ -130,7 +137,10 @@ export function pageOfEntries(
 /** A page of a partition of the table itself, strongly consistent. */
 export async function pageOfPartition<T>(partition: string, request: PageRequest): Promise<Page<T>> {
   const page = await walk([{ partition }], request);
-  return { ...page, items: page.items.map(({ item }) => readItem<T>(item)) };
+  return pageWith(
+    page,
+    page.items.map(({ item }) => tryRead<T>(item)),
+  );
 }
 
 function indexSources(

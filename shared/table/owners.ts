@@ -2,7 +2,7 @@ import type { UniqueKind } from "../domain/decision.ts";
 import { limits } from "../limits.ts";
 import { accounts, type Entity, type Key, uniques } from "./entities.ts";
 import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfFound } from "./list.ts";
-import { findAll, readKeys } from "./store.ts";
+import { readEach, readKeys } from "./store.ts";
 
 /** Values of one kind, each of which at most one resource of a tenant has. */
 export interface UniqueValues {
@@ -33,12 +33,13 @@ export function pageOfOwners<T extends object>(
   more?: { readonly index: ListIndex; readonly partitions: readonly string[] },
 ): Promise<Page<T>> {
   const found = ownersOf(tenant, values).then((ids) =>
-    findAll(
-      kind,
+    readEach<T>(
       ids.map((id) => kind.key(tenant, id)),
+      { kind },
     ),
   );
-  return pageOfFound(kind, found, request, more);
+  const there = found.then((items) => items.filter((item) => item !== undefined));
+  return pageOfFound(kind, there, request, more);
 }
 
 /** Identifiers of the accounts of a client, of which there are never many; by an index, so a new one may lag. */

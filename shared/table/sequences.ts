@@ -1,7 +1,11 @@
 import { beginning, type Link } from "../domain/audit/chain.ts";
+import { nowIso } from "../runtime/clock.ts";
+import { sound, UnreadableItem } from "../runtime/unreadable.ts";
 import { events, type Key, sequences } from "./entities.ts";
-import { type Condition, isNew } from "./expression.ts";
-import { readKeys } from "./store.ts";
+import { type Condition, isNew, isStill } from "./expression.ts";
+import { changeItem } from "./items.ts";
+import { readEach } from "./store.ts";
+import { indexes } from "./table-shape.ts";
 import { changeMember, type TransactItem, typeTag } from "./write.ts";
 
 /** The last entry of the audit. */
@@ -18,6 +22,8 @@ export interface EventCounter {
   readonly first_in_lanes: number;
   /** The last entry of the audit. */
   readonly audit: AuditHead;
+  /** Endpoints that cannot be read, each with the number after which it is owed what is due to it. */
+  readonly skipped: Readonly<Record<string, number>>;
   /** How the counter is stored: not at all, by the code before lanes, or by this one. */
   readonly form: "none" | "former" | "present";
 }
@@ -27,6 +33,7 @@ interface StoredCounter {
   readonly n?: number;
   readonly last?: number;
   readonly first_in_lanes?: number;
+  readonly skipped?: Readonly<Record<string, number>>;
   readonly audit_sequence?: number;
   readonly audit_hash?: string;
   readonly audit_expires_at?: number;
@@ -37,21 +44,26 @@ export async function eventCounter(tenant: string): Promise<EventCounter> {
   return (await eventCounterWith(tenant, [])).counter;
 }
 
-/** The counter of a tenant and, in the same call, these other items in the order of their keys. */
+/**
+ * The counter of a tenant and, in the same call, these other items in the order of their keys. Of these one that cannot
+ * be read counts as none: they only tell whom to wake.
+ */
 export async function eventCounterWith(
   tenant: string,
   keys: readonly Key[],
 ): Promise<{ readonly counter: EventCounter; readonly items: readonly unknown[] }> {
-  const [found, ...items] = await readKeys([sequences.key(tenant), ...keys]);
-  return { counter: counterOf(found), items };
+  const [found, ...others] = await readEach([sequences.key(tenant), ...keys]);
+  const items = others.map((item) => (item instanceof UnreadableItem ? undefined : item));
+  return { counter: counterOf(sound(found)), items };
 }
 
 function counterOf(found: unknown): EventCounter {
-  if (found === undefined) return { last: 0, first_in_lanes: 1, audit: beginning, form: "none" };
-  const { n, last, first_in_lanes, ...stored } = found as StoredCounter;
+  if (found === undefined) return { last: 0, first_in_lanes: 1, audit: beginning, skipped: {}, form: "none" };
+  const { n, last, first_in_lanes, skipped = {}, ...stored } = found as StoredCounter;
   const audit = headIn(stored);
-  if (last !== undefined && first_in_lanes !== undefined) return { last, first_in_lanes, audit, form: "present" };
-  return { last: n ?? 0, first_in_lanes: (n ?? 0) + 1, audit, form: "former" };
+  if (last !== undefined && first_in_lanes !== undefined)
+    return { last, first_in_lanes, audit, skipped, form: "present" };
+  return { last: n ?? 0, first_in_lanes: (n ?? 0) + 1, audit, skipped, form: "former" };
 }
 
 function headIn({ audit_sequence: sequence, audit_hash: hash = "", audit_expires_at: expires_at }: StoredCounter) {
@@ -69,15 +81,18 @@ export function eventKeyAt(tenant: string, sequence: number, { first_in_lanes }:
   return events.keyAt(tenant, sequence, sequence < first_in_lanes);
 }
 
-/** Where a counter is moved to: the last event and the last entry of the audit that it numbers. */
-export type NumberedTo = Pick<EventCounter, "last" | "audit">;
+/**
+ * Where a counter is moved to: the last event and the last entry of the audit that it numbers, and the endpoints that
+ * are skipped up to there; those of before without them.
+ */
+export type NumberedTo = Pick<EventCounter, "last" | "audit"> & Partial<Pick<EventCounter, "skipped">>;
 
 /**
  * Moves a counter on as it was read. The former form loses its attribute, so code that knows no lanes cannot number an
  * event after one that is in them.
  */
 export function advanceCounter(tenant: string, counter: EventCounter, to: NumberedTo): TransactItem {
-  const { last, first_in_lanes, audit, form } = counter;
+  const { last, first_in_lanes, audit, skipped, form } = counter;
   const isLast: Condition = { attribute: form === "former" ? "n" : "last", is: "equal", value: last };
   // Compared in addition, since a commit without events moves the audit alone.
   const isHead: Condition =
@@ -88,8 +103,28 @@ export function advanceCounter(tenant: string, counter: EventCounter, to: Number
   const expiry = audit_expires_at === undefined ? {} : { audit_expires_at };
   const head = audit_sequence === 0 ? {} : { audit_sequence, audit_hash, ...expiry };
   return changeMember(sequences.key(tenant), {
-    set: { ...typeTag(sequences.et), last: to.last, first_in_lanes, ...head },
+    set: { ...typeTag(sequences.et), last: to.last, first_in_lanes, ...head, ...noteOf(tenant, skipped, to.skipped) },
     remove: form === "former" ? ["n"] : [],
-    when: form === "none" ? [isNew] : [isLast, isHead],
+    when: form === "none" ? [isNew] : [isLast, isHead, isSkipping(skipped)],
   });
+}
+
+/** What notes skipped endpoints, in the transaction that skips them: the sweep looks for the note from now on. */
+function noteOf(tenant: string, before: EventCounter["skipped"], after = before): Readonly<Record<string, unknown>> {
+  return after === before ? {} : { skipped: after, ...sequences.dueKeys(tenant, nowIso()) };
+}
+
+/** Compared in addition: a publisher that took an endpoint for unreadable must see that it is not any more. */
+function isSkipping(skipped: EventCounter["skipped"]): Condition {
+  return Object.keys(skipped).length === 0
+    ? { attribute: "skipped", is: "absent" }
+    : { attribute: "skipped", is: "equal", value: skipped };
+}
+
+/** Takes an endpoint off the note, unless more events were numbered meanwhile: false then. */
+export function endSkip(tenant: string, { last, skipped }: EventCounter, endpointId: string): Promise<boolean> {
+  const { [endpointId]: _ended, ...left } = skipped;
+  const { partition, sort } = indexes.due;
+  const change = Object.keys(left).length === 0 ? { remove: ["skipped", partition, sort] } : { set: { skipped: left } };
+  return changeItem(sequences.key(tenant), { ...change, when: isStill({ last, skipped }) }, "refused");
 }

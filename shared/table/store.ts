@@ -12,6 +12,7 @@ import type { WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/web
 import { limits } from "../limits.ts";
 import { nowMs, pause } from "../runtime/clock.ts";
 import { isThrottle, Unavailable } from "../runtime/unavailable.ts";
+import { readable, sound, type UnreadableItem } from "../runtime/unreadable.ts";
 import { announcementOf } from "./audit/announcement.ts";
 import {
   accounts,
@@ -33,7 +34,7 @@ import {
   webhooks,
 } from "./entities.ts";
 import type { UntoldAudit } from "./outbox.ts";
-import { readItem, readRawItem, table, tableOf } from "./table.ts";
+import { readRawItem, table, tableOf, tryRead } from "./table.ts";
 import { backoffMs, onlyThrottled, reasonsOf, sendTransaction } from "./transact.ts";
 import { putReply, type TransactItem, writeOf } from "./write.ts";
 
@@ -162,13 +163,22 @@ export async function loadItems<R extends Readonly<Record<string, Ref<unknown>>>
 /**
  * Items by key, in the order of the keys; strongly consistent by default. A hundred keys to a call, side by
  * side, whichever table they are in.
+ * @throws UnreadableItem when one of them cannot be read
  */
 export async function readKeys(keys: readonly Key[], consistent = true): Promise<(unknown | undefined)[]> {
-  return (await readStored(keys, consistent)).map((item) => item && readItem(item));
+  return (await readEach(keys, { consistent })).map(sound);
+}
+
+/** As {@link readKeys}, each by itself: in the place of an item that cannot be read is the error that says so. */
+export async function readEach<T>(
+  keys: readonly Key[],
+  { kind, consistent = true }: { readonly kind?: Entity<T>; readonly consistent?: boolean } = {},
+): Promise<(T | UnreadableItem | undefined)[]> {
+  return (await readStored(keys, consistent)).map((stored) => stored && tryRead<T>(stored, kind));
 }
 
 /** Items as they are stored, see {@link readKeys}. */
-async function readStored(keys: readonly Key[], consistent: boolean): Promise<(Stored | undefined)[]> {
+export async function readStored(keys: readonly Key[], consistent: boolean): Promise<(Stored | undefined)[]> {
   const names = keys.map(identityOf);
   const distinct = [...new Map(keys.map((key, place) => [names[place], key])).values()];
   const found = new Map<string, Stored>();
@@ -182,15 +192,17 @@ async function readStored(keys: readonly Key[], consistent: boolean): Promise<(S
 
 /** As {@link readKeys}, items of one kind. */
 export async function readAll<T>(kind: Entity<T>, keys: readonly Key[], consistent = true): Promise<(T | undefined)[]> {
-  return (await readStored(keys, consistent)).map((stored) => {
-    const item = stored && readItem<T>(stored);
-    return stored && item && kind.fromStored ? { ...item, ...kind.fromStored(stored) } : item;
-  });
+  return (await readEach(keys, { kind, consistent })).map(sound);
 }
 
 /** As {@link readAll}, those alone that are there. */
 export async function findAll<T>(kind: Entity<T>, keys: readonly Key[]): Promise<T[]> {
   return (await readAll(kind, keys)).filter((item) => item !== undefined);
+}
+
+/** As {@link findAll}, without those that cannot be read: for who goes on with the others. */
+export async function findReadable<T>(kind: Entity<T>, keys: readonly Key[]): Promise<T[]> {
+  return readable(await readEach(keys, { kind })).filter((item) => item !== undefined);
 }
 
 type Stored = Record<string, unknown>;

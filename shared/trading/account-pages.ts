@@ -6,13 +6,14 @@ import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { accountFilters, and, listParameter, matching, resourcePage } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { nowIso } from "../runtime/clock.ts";
+import { readable, UnreadableItem, unlessUnreadable } from "../runtime/unreadable.ts";
 import { accounts, balances, feedSources, risks } from "../table/entities.ts";
 import { type Page, type PageRequest, pageOfEntries, pageOfFound, pageWith } from "../table/list.ts";
 import { ownersOf, type UniqueValues } from "../table/owners.ts";
 import { pagesOf } from "../table/partition.ts";
-import { readKeys } from "../table/store.ts";
+import { readEach } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
-import { type Held, withPositions } from "./holdings.ts";
+import { type Held, readHeld, whole, withPositions } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 
 /** Where accounts are listed by their creation: all of them, or those of a client. */
@@ -44,11 +45,10 @@ export async function pageOfAccounts(tenant: string, place: ListPlace, source: A
       : rare
         ? await notNormal(tenant, wanted, byProfile)
         : await profiles(tenant, source, byProfile);
-  const holdings = await withPositions(tenant, page.items);
-  const moment = await momentOf(tenant, holdings);
+  const { holdings, ...moment } = await valued(tenant, await withPositions(tenant, page.items));
   const isWanted = (each: Holdings) =>
     wanted?.includes(metricsAt(moment.market, each, moment.now).margin_status) ?? true;
-  const found = holdings.map((each) => (isWanted(each) ? each : undefined));
+  const found = holdings.map((each) => (each instanceof UnreadableItem || isWanted(each) ? each : undefined));
   return { page: pageWith(page, found), ...moment };
 }
 
@@ -76,9 +76,11 @@ async function sourceIdsOf(tenant: string): Promise<string[]> {
 
 async function claimed(tenant: string, named: UniqueValues, request: PageRequest) {
   const reading = ownersOf(tenant, named).then((ids) => readHeld(tenant, ids, true));
-  const found = reading.then((held) => held.flatMap((each) => (each === undefined ? [] : [each[0]])));
+  const found = reading.then((held) =>
+    held.flatMap((each) => (each === undefined ? [] : [each instanceof UnreadableItem ? each : each[0]])),
+  );
   const page = await pageOfFound(accounts, found, request);
-  const held = await reading;
+  const held = readable(await reading);
   return pageWith(
     page,
     page.items.map((account) => held.find((each) => each?.[0] === account)),
@@ -97,27 +99,35 @@ async function notNormal(tenant: string, states: readonly string[], { keep, ...r
   const page = await pageOfEntries("state", partitions, request, ["account_id"]);
   const ids = page.items.map(({ item }) => String(item["account_id"]));
   const held = await readHeld(tenant, ids);
-  const kept = (each: Held | undefined) => each !== undefined && (keep?.({ ...each[0] }) ?? true);
+  const kept = (each: Held | UnreadableItem | undefined) =>
+    each instanceof UnreadableItem || (each !== undefined && (keep?.({ ...each[0] }) ?? true));
   return pageWith(
     page,
     held.map((each) => (kept(each) ? each : undefined)),
   );
 }
 
-async function readHeld(tenant: string, ids: readonly string[], consistent = false) {
-  const keys = ids.flatMap((id) => [accounts.key(tenant, id), balances.key(tenant, id)]);
-  return whole<[Account, Balance]>(await readKeys(keys, consistent), 2);
-}
-
-/** What was read in groups of so many items; a group that lacks one is undefined. */
-function whole<G extends readonly unknown[]>(found: readonly unknown[], size: number): (G | undefined)[] {
-  const groups = Array.from({ length: found.length / size }, (_, at) => found.slice(at * size, (at + 1) * size));
-  return groups.map((group) => (group.includes(undefined) ? undefined : (group as unknown as G)));
-}
-
-async function momentOf(tenant: string, holdings: readonly Holdings[]): Promise<Moment> {
-  const valued = holdings.flatMap(({ positions }) => positions);
-  return { market: await readMarket(tenant, valued), now: nowIso() };
+/**
+ * Accounts and the prices that all of them are valued at. Where a price or a symbol cannot be read, those that need it
+ * cannot be valued: they are the error that says so, and the others are valued without them.
+ */
+async function valued(
+  tenant: string,
+  holdings: readonly (Holdings | UnreadableItem)[],
+): Promise<Moment & { readonly holdings: readonly (Holdings | UnreadableItem)[] }> {
+  const marketOf = (some: readonly Holdings[]) =>
+    readMarket(
+      tenant,
+      some.flatMap(({ positions }) => positions),
+    );
+  const market = await unlessUnreadable(marketOf(readable(holdings)));
+  if (!(market instanceof UnreadableItem)) return { market, now: nowIso(), holdings };
+  const alone = holdings.map(async (each) => {
+    const own = each instanceof UnreadableItem ? each : await unlessUnreadable(marketOf([each]));
+    return own instanceof UnreadableItem ? own : each;
+  });
+  const left = await Promise.all(alone);
+  return { market: await marketOf(readable(left)), now: nowIso(), holdings: left };
 }
 
 /** A page of the accounts that have a margin level, and the prices that all of them are valued at. */
@@ -133,15 +143,15 @@ export async function pageOfWatched(tenant: string, place: ListPlace): Promise<W
     const id = String(item["account_id"]);
     return [risks.key(tenant, id), accounts.key(tenant, id), balances.key(tenant, id)];
   });
-  const found = pageWith(page, whole<[StoredRisk, Account, Balance]>(await readKeys(keys, false), 3));
-  const holdings = await withPositions(
+  const found = pageWith(page, whole<[StoredRisk, Account, Balance]>(await readEach(keys, { consistent: false }), 3));
+  const held = await withPositions(
     tenant,
     found.items.map(([, account, balance]) => [account, balance] as const),
   );
-  const moment = await momentOf(tenant, holdings);
+  const { holdings, ...moment } = await valued(tenant, held);
   const items = found.items.map(([risk], at) => {
     const each = holdings[at];
-    return each && { holdings: each, risk };
+    return each instanceof UnreadableItem ? each : each && { holdings: each, risk };
   });
   return { page: pageWith(found, items), ...moment };
 }

@@ -1,5 +1,5 @@
 import { limits } from "../limits.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
 import { evaluateAccount } from "./commit.ts";
 import { type MarginMessage, marginMessageOf } from "./margin-queue.ts";
@@ -46,8 +46,8 @@ async function evaluate({ tenant_id, account_id }: MarginMessage, remainingMs: (
     if (outcome.kind === "contended") log.warn("An account could not be evaluated in time.", { account_id });
     return outcome.kind !== "contended";
   } catch (error) {
-    const { name, message, stack } = error as Error;
-    log.error("An account could not be evaluated.", { account_id, error: name, message, stack });
+    const { stack } = error as Error;
+    log.error("An account could not be evaluated.", { account_id, ...causeOf(error), stack });
     return false;
   }
 }

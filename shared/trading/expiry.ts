@@ -3,7 +3,7 @@ import { notFound, unchanged } from "../domain/decision.ts";
 import { expireTransaction } from "../domain/move-transaction.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
 import { type SweepResult, sweepItems } from "../table/due.ts";
 import { clients, transactions } from "../table/entities.ts";
@@ -21,7 +21,7 @@ export function expireOverdue(hasTime: () => boolean, remainingMs: () => number)
     entity: transactions,
     isDue: () => true,
     run: async (transaction) => ((await expire(transaction, remainingMs)) ? 1 : 0),
-    report: ({ id }, { name }) => log.error("A transaction could not expire.", { transaction_id: id, error: name }),
+    report: ({ id }, error) => log.error("A transaction could not expire.", { transaction_id: id, ...causeOf(error) }),
   });
 }
 
@@ -49,7 +49,7 @@ export function expireVerifications(hasTime: () => boolean, remainingMs: () => n
     isDue: () => true,
     parallel: limits.events.expired_in_parallel,
     run: async (client) => ((await expireOne(client, remainingMs)) ? 1 : 0),
-    report: ({ id }, { name }) => log.error("A verification could not expire.", { client_id: id, error: name }),
+    report: ({ id }, error) => log.error("A verification could not expire.", { client_id: id, ...causeOf(error) }),
   });
 }
 

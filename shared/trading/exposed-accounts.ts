@@ -4,7 +4,7 @@ import { limits } from "../limits.ts";
 import { type Direction, exposures, quotes, type StoredQuote } from "../table/entities.ts";
 import { type PartitionPosition, readPage } from "../table/partition.ts";
 import { readRawItem } from "../table/table.ts";
-import { symbolsOf } from "./market.ts";
+import { symbolNamesOf } from "./market.ts";
 
 /** The triggers that a price meets: from this sort key on, or up to it. */
 type Met = { readonly from: string } | { readonly to: string };
@@ -49,7 +49,7 @@ export async function* exposedTo({
 /** The accounts of a tenant that wait for any price at all, since one that they depend on was old or cut off. */
 export async function* waitingAccounts(tenant: string): AsyncGenerator<readonly string[]> {
   const met = { from: exposures.sortOf(String(limits.trading.highest_points)) };
-  for (const { symbol } of await symbolsOf(tenant)) yield* accountsIn(shardsOf(tenant, symbol, "dn", met));
+  for (const symbol of await symbolNamesOf(tenant)) yield* accountsIn(shardsOf(tenant, symbol, "dn", met));
 }
 
 function shardsOf(tenant: string, symbol: string, direction: Direction, met: Met): Passed[] {
@@ -76,7 +76,7 @@ function interleaved(lists: readonly (readonly string[])[]): string[] {
 }
 
 async function pageOf({ partition, start, ...range }: Passed) {
-  const { items, next } = await readPage(partition, { ...range, attributes: ["account_id"] }, start);
-  const accountIds = items.map((item) => String(item["account_id"]));
+  const { items, next } = await readPage(partition, { ...range, attributes: ["sk"] }, start);
+  const accountIds = items.map(({ sk }) => exposures.accountIn(String(sk)));
   return { accountIds, next: next && { partition, ...range, start: next } };
 }

@@ -3,11 +3,11 @@ import type { Quote } from "../domain/trading/pricing/quote.ts";
 import { isDueAtOnce, isMetBy, type StoredRisk } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { quotes, risks } from "../table/entities.ts";
 import { readKeys } from "../table/store.ts";
-import { readRawItem } from "../table/table.ts";
+import { readRawItem, readRecords } from "../table/table.ts";
 import { sendAccounts, sendAtCreditEnds } from "./margin-queue.ts";
 
 /** What a commit left to be watched of an account, and the number of the record that reports it. */
@@ -26,9 +26,7 @@ interface Left {
  */
 export async function handOverDue(records: readonly DynamoDBRecord[]): Promise<ReadonlySet<string>> {
   const byTenant = new Map<string, Left[]>();
-  for (const record of records) {
-    const left = leftBy(record);
-    if (left === undefined) continue;
+  for (const left of readRecords(records, leftBy)) {
     const { tenant_id } = left.risk;
     byTenant.set(tenant_id, [...(byTenant.get(tenant_id) ?? []), left]);
   }
@@ -46,8 +44,7 @@ export async function handOverDue(records: readonly DynamoDBRecord[]): Promise<R
       );
     } catch (error) {
       for (const { sequence } of all) failed.add(sequence);
-      const { name, message } = error as Error;
-      log.error("Accounts could not be handed to the evaluator.", { tenant_id: tenant, error: name, message });
+      log.error("Accounts could not be handed to the evaluator.", { tenant_id: tenant, ...causeOf(error) });
     }
   });
   return failed;

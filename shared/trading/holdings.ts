@@ -7,9 +7,10 @@ import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import { inParallel } from "../runtime/parallel.ts";
+import { UnreadableItem, unlessUnreadable } from "../runtime/unreadable.ts";
 import { accounts, balances, positions, risks } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
-import { readKeys } from "../table/store.ts";
+import { readEach } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 import { backoffMs } from "../table/transact.ts";
 
@@ -45,32 +46,67 @@ function isWhole({ account, balance, positions: open }: Holdings): boolean {
 /** An account with its money, as lists read them. */
 export type Held = readonly [account: Account, balance: Balance];
 
-/** Accounts by their identifiers, with their money and their open positions; those that do not exist are left out. */
-export async function readAccounts(tenant: string, ids: readonly string[]): Promise<readonly Holdings[]> {
+/**
+ * Accounts with their money and their open positions, by their identifiers; those that do not exist are left out. In
+ * the place of one of which anything cannot be read is the error that says so.
+ */
+export async function readAccounts(
+  tenant: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Holdings | UnreadableItem>> {
+  const found = await readHeld(tenant, ids, true);
+  const there = ids.flatMap((id, place) => {
+    const held = found[place];
+    return held === undefined ? [] : [{ id, held }];
+  });
+  const holdings = await withPositions(
+    tenant,
+    there.map(({ held }) => held),
+    true,
+  );
+  return new Map(there.map(({ id }, place) => [id, holdings[place] as Holdings | UnreadableItem]));
+}
+
+/** Accounts with their money, in the order of their identifiers. */
+export async function readHeld(tenant: string, ids: readonly string[], consistent = false) {
   const keys = ids.flatMap((id) => [accounts.key(tenant, id), balances.key(tenant, id)]);
-  const found = await readKeys(keys);
-  const pairs = ids.map((_, place) => [found[2 * place], found[2 * place + 1]] as const);
-  const held = pairs.filter(([account, balance]) => account !== undefined && balance !== undefined);
-  return withPositions(tenant, held as unknown as readonly Held[], true);
+  return whole<[Account, Balance]>(await readEach(keys, { consistent }), 2);
+}
+
+/** What was read in groups of so many items: a group that lacks one is undefined, one that cannot be read its error. */
+export function whole<G extends readonly unknown[]>(
+  found: readonly unknown[],
+  size: number,
+): (G | UnreadableItem | undefined)[] {
+  const groups = Array.from({ length: found.length / size }, (_, at) => found.slice(at * size, (at + 1) * size));
+  return groups.map((group) => {
+    const unreadable = group.find((item) => item instanceof UnreadableItem);
+    return unreadable ?? (group.includes(undefined) ? undefined : (group as unknown as G));
+  });
 }
 
 /**
  * Accounts together with their open positions: one query for each account that has any, concurrently. An account that
- * changed after it was read here is read once more as a whole, with its positions.
+ * changed after it was read here is read once more as a whole, with its positions. One of which a position cannot be
+ * read is not valued without it: it is the error that says so.
  */
 export async function withPositions(
   tenant: string,
-  held: readonly Held[],
+  held: readonly (Held | UnreadableItem)[],
   consistent = false,
-): Promise<readonly Holdings[]> {
-  const whole = new Map<string, Holdings>();
-  const trading = held.filter(([, { positions: count }]) => count > 0);
-  await inParallel(limits.page.queries_at_once, trading, async ([account, balance]) => {
-    const open = underChange(account, await positionsOf(tenant, account.id, consistent));
-    const seen = { account, balance, positions: open };
-    whole.set(account.id, isWhole(seen) ? seen : ((await readHoldings(tenant, account.id)) ?? seen));
+): Promise<readonly (Holdings | UnreadableItem)[]> {
+  const found: (Holdings | UnreadableItem)[] = [];
+  await inParallel(limits.page.queries_at_once, [...held.entries()], async ([place, each]) => {
+    const own = each instanceof UnreadableItem ? each : unlessUnreadable(holdingsOf(tenant, each, consistent));
+    found[place] = await own;
   });
-  return held.map(([account, balance]) => whole.get(account.id) ?? { account, balance, positions: [] });
+  return found;
+}
+
+async function holdingsOf(tenant: string, [account, balance]: Held, consistent: boolean): Promise<Holdings> {
+  if (balance.positions === 0) return { account, balance, positions: [] };
+  const seen = { account, balance, positions: underChange(account, await positionsOf(tenant, account.id, consistent)) };
+  return isWhole(seen) ? seen : ((await readHoldings(tenant, account.id)) ?? seen);
 }
 
 /** What a position is: without the keys of its five indexes, which are half of its item, and its facets. */
@@ -87,6 +123,6 @@ const positionAttributes = Object.keys({
  * How they are under a change of leverage its account tells: {@link underChange}.
  */
 export async function positionsOf(tenant: string, accountId: string, consistent = true): Promise<readonly Position[]> {
-  const options = { prefix: positions.prefix, consistent, attributes: positionAttributes };
+  const options = { prefix: positions.prefix, consistent, attributes: ["pk", "sk", "et", "v", ...positionAttributes] };
   return (await readPartition(positions.partition(tenant, accountId), options)).map((item) => readItem<Position>(item));
 }

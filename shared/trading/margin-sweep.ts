@@ -2,13 +2,13 @@ import type { Quote } from "../domain/trading/pricing/quote.ts";
 import { type Breach, creditEndsInMs, riskDueAt, type StoredRisk } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
-import { isDue, rescheduled, type SweepResult, sweepItems, sweepKeys } from "../table/due.ts";
+import { dueItems, isDue, rescheduled, type SweepResult, sweepItems, sweepKeys } from "../table/due.ts";
 import { breaches, type Entity, type Key, risks } from "../table/entities.ts";
 import { isStill } from "../table/expression.ts";
 import { changeItem } from "../table/items.ts";
-import { loadItems, readAll } from "../table/store.ts";
+import { loadItems } from "../table/store.ts";
 import { endBreach, wakeAfter } from "./breaches.ts";
 import { exposedTo } from "./exposed-accounts.ts";
 import { tradingRef } from "./items.ts";
@@ -24,7 +24,8 @@ export function sweepRisks(hasTime: () => boolean): Promise<SweepResult> {
 
 async function sendDue(keys: readonly Key[]): Promise<SweepResult> {
   const now = nowIso();
-  const due = (await readAll(risks, keys)).filter((risk): risk is StoredRisk => isRiskDue(risk, now));
+  const { items, unreadable } = await dueItems(risks, keys);
+  const due = items.filter((risk): risk is StoredRisk => isRiskDue(risk, now));
   const mine = new Map<string, StoredRisk[]>();
   let done = 0;
   try {
@@ -41,15 +42,15 @@ async function sendDue(keys: readonly Key[]): Promise<SweepResult> {
       await sendAtCreditEnds(tenant, risks, now);
       done += risks.length;
     }
-    return { done, failed: 0 };
+    return { done, failed: unreadable };
   } catch (error) {
-    log.error("Accounts wait for their next wake.", { error: (error as Error).name });
-    return { done, failed: 1 };
+    log.error("Accounts wait for their next wake.", causeOf(error));
+    return { done, failed: unreadable + 1 };
   }
 }
 
-function isRiskDue(risk: StoredRisk | undefined, now: string): boolean {
-  const at = risk === undefined ? null : riskDueAt(risk);
+function isRiskDue(risk: StoredRisk, now: string): boolean {
+  const at = riskDueAt(risk);
   return at !== null && at <= now;
 }
 
@@ -83,8 +84,8 @@ export function sweepBreaches(hasTime: () => boolean): Promise<SweepResult> {
     isDue,
     parallel: limits.margin.parallel_symbols,
     run: enqueuePastTrigger,
-    report: ({ tenant_id, symbol }, { name }) =>
-      log.error("A symbol could not be checked again.", { tenant_id, symbol, error: name }),
+    report: ({ tenant_id, symbol }, error) =>
+      log.error("A symbol could not be checked again.", { tenant_id, symbol, ...causeOf(error) }),
   });
 }
 

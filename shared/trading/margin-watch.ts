@@ -5,12 +5,13 @@ import { isSilent } from "../domain/trading/pricing/source.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
 import { keepLast } from "../runtime/keep-last.ts";
-import { countMetric, log } from "../runtime/log.ts";
+import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { sendStreamWakes } from "../runtime/stream-queue.ts";
+import { UnreadableItem } from "../runtime/unreadable.ts";
 import { pulses, type StoredPulse, type StoredQuote, streamFlags } from "../table/entities.ts";
-import { readKeys } from "../table/store.ts";
-import { readRawItem } from "../table/table.ts";
+import { readEach } from "../table/store.ts";
+import { readRawItem, readRecords } from "../table/table.ts";
 import { recordBreach } from "./breaches.ts";
 import { bringsPrice, exposedTo, quoteOf, waitingAccounts } from "./exposed-accounts.ts";
 import { sendAccounts } from "./margin-queue.ts";
@@ -31,9 +32,7 @@ interface MarketEvent {
 export async function watchMarket(records: readonly DynamoDBRecord[]): Promise<ReadonlySet<string>> {
   const receivedMs = nowMs();
   const marketEvents = new Map<string, MarketEvent>();
-  for (const record of records) {
-    const next = marketEventOf(record);
-    if (next === undefined) continue;
+  for (const next of readRecords(records, marketEventOf)) {
     const known = marketEvents.get(next.name)?.sequences ?? [];
     marketEvents.set(next.name, { ...next, sequences: [...known, ...next.sequences] });
   }
@@ -42,7 +41,7 @@ export async function watchMarket(records: readonly DynamoDBRecord[]): Promise<R
   await inParallel(limits.margin.parallel_symbols, [...marketEvents.values()], async ({ name, sequences, work }) => {
     await work(receivedMs).catch((error: Error) => {
       for (const sequence of sequences) failed.add(sequence);
-      log.error("Margin watch failed.", { about: name, error: error.name, message: error.message });
+      log.error("Margin watch failed.", { about: name, ...causeOf(error) });
     });
   });
   await streaming;
@@ -147,15 +146,18 @@ export async function wakeStreams(tenants: ReadonlySet<string>): Promise<void> {
     if (wakes.length > 0) await sendStreamWakes(wakes);
   } catch (error) {
     countMetric("StreamWakeFailed");
-    log.error("Connections wait for the next price: their sets were not woken.", { error: (error as Error).name });
+    log.error("Connections wait for the next price: their sets were not woken.", causeOf(error));
   }
 }
 
 async function flagsOf(tenants: readonly string[]): Promise<StreamFlag[]> {
   const at = nowMs();
   const unknown = tenants.filter((tenant) => at - (flags.get(tenant)?.at ?? 0) >= limits.stream.flag_remembered_ms);
-  const read = unknown.length === 0 ? [] : await readKeys(unknown.map((tenant) => streamFlags.key(tenant)));
-  for (const [place, tenant] of unknown.entries()) rememberFlag(tenant, at, read[place] as StreamFlag | undefined);
+  const read = unknown.length === 0 ? [] : await readEach<StreamFlag>(unknown.map((tenant) => streamFlags.key(tenant)));
+  for (const [place, tenant] of unknown.entries()) {
+    const flag = read[place];
+    rememberFlag(tenant, at, flag instanceof UnreadableItem ? undefined : flag);
+  }
   return tenants.flatMap((tenant) => flags.get(tenant)?.flag ?? []);
 }
 

@@ -19,9 +19,9 @@ export interface Valued {
   readonly source?: string;
 }
 
-/** Every symbol of a tenant, by name. */
-export async function symbolsOf(tenant: string): Promise<readonly TradingSymbol[]> {
-  return (await readPartition(symbols.partition(tenant))).map((item) => readItem<TradingSymbol>(item));
+/** The names of every symbol of a tenant. */
+export async function symbolNamesOf(tenant: string): Promise<readonly string[]> {
+  return (await readPartition(symbols.partition(tenant), { attributes: ["sk"] })).map(({ sk }) => String(sk));
 }
 
 /** Which symbols each tenant has, and since when that is known. They are only used to tell which prices to read. */
@@ -35,6 +35,10 @@ const pairAttributes = [
   "quote_currency",
   "commission",
 ] satisfies (keyof Pair)[];
+
+function isPair({ base_currency, quote_currency, commission }: Partial<Pair>): boolean {
+  return [base_currency, quote_currency, commission?.currency].every((currency) => typeof currency === "string");
+}
 
 /** Reads of a tenant's symbols that are under way: accounts that are evaluated concurrently wait for the same one. */
 const reading = new Map<string, Promise<readonly Pair[]>>();
@@ -52,8 +56,9 @@ async function pairsOf(tenant: string, names: ReadonlySet<string>): Promise<read
 }
 
 async function readPairsOf(tenant: string): Promise<readonly Pair[]> {
+  // A symbol that cannot be read is among them as it is stored: who needs it reads it, and fails, and no one else.
   const read = readPartition(symbols.partition(tenant), { attributes: pairAttributes });
-  const made = read.then((items) => items.map((item) => readItem<Pair>(item)));
+  const made = read.then((items) => (items as unknown as readonly Pair[]).filter(isPair));
   reading.set(tenant, made);
   const pairs = await made.finally(() => reading.delete(tenant));
   keepLast(known, tenant, { at: nowMs(), pairs }, limits.trading.symbols_cached_tenants);
@@ -188,7 +193,7 @@ async function readNamed(
  * read these other items, in the order of their keys.
  */
 export async function readPairs(tenant: string, others: readonly Key[]) {
-  const all = await symbolsOf(tenant);
+  const all = (await readPartition(symbols.partition(tenant))).map((item) => readItem<TradingSymbol>(item));
   const pairs = all.filter(({ calc_mode }) => calc_mode === "forex");
   const found = await readKeys([...others, ...pairs.map(({ symbol }) => quotes.key(tenant, symbol))]);
   const market: Market = {

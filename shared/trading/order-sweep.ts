@@ -4,14 +4,14 @@ import type { TradingDecision } from "../domain/trading/changes.ts";
 import { expireOrder, type Order, voidOrder } from "../domain/trading/order.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
-import { forEachOf, rescheduled, type SweepResult, sweepItems, sweepKeys, type Task } from "../table/due.ts";
+import { forEachOf, rescheduled, type SweepResult, sweepItems, type Task } from "../table/due.ts";
 import { accounts, orders } from "../table/entities.ts";
 import { isStill } from "../table/expression.ts";
 import { changeItem } from "../table/items.ts";
 import { keyIn, pagesOf } from "../table/partition.ts";
-import { findAll } from "../table/store.ts";
+import { findReadable } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
 import { commitDecision, prepared } from "./commit.ts";
 import { tradingRef } from "./items.ts";
@@ -25,7 +25,7 @@ export interface SweepTime {
 /** Ends the pending orders whose time has come. Returns how many that were. */
 export function expireOrders(time: SweepTime): Promise<SweepResult> {
   const task = endingEach(time, expireOrder);
-  return sweepKeys("ORDER", time.hasTime, async (keys) => forEachOf(await findAll(orders, keys), task));
+  return sweepItems("ORDER", time.hasTime, { ...task, entity: orders, isDue: () => true });
 }
 
 /**
@@ -38,7 +38,7 @@ export function cancelVoidOrders(time: SweepTime): Promise<SweepResult> {
     entity: accounts,
     isDue: ({ orders_void_at }) => orders_void_at !== undefined,
     run: (account) => cancelOf(account, time),
-    report: ({ id }, { name }) => log.error("Orders could not be cancelled.", { account_id: id, error: name }),
+    report: ({ id }, error) => log.error("Orders could not be cancelled.", { account_id: id, ...causeOf(error) }),
   });
 }
 
@@ -59,7 +59,7 @@ async function cancelOf(account: Account, time: SweepTime): Promise<SweepResult>
 async function* pendingOf({ tenant_id, id }: Account): AsyncGenerator<readonly Order[]> {
   const query = { index: indexes.owner, page_size: limits.events.due_page };
   for await (const { items } of pagesOf(orders.ofAccount(tenant_id, id, "pending"), query)) {
-    yield findAll(orders, items.map(keyIn));
+    yield findReadable(orders, items.map(keyIn));
   }
 }
 
@@ -70,7 +70,7 @@ function endingEach(time: SweepTime, decide: Ending): Task<Order> {
   return {
     parallel: limits.margin.parallel_orders,
     run: (order) => endOrder(order, time, decide),
-    report: ({ id }, { name }) => log.error("An order could not be ended.", { order_id: id, error: name }),
+    report: ({ id }, error) => log.error("An order could not be ended.", { order_id: id, ...causeOf(error) }),
   };
 }
 

@@ -17,10 +17,12 @@ import {
 } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { nowIso } from "../runtime/clock.ts";
+import { UnreadableItem, unlessUnreadable } from "../runtime/unreadable.ts";
 import { accounts, orders, positions, trades } from "../table/entities.ts";
 import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfIndex, pageWith } from "../table/list.ts";
 import { accountIdsOf } from "../table/owners.ts";
-import { readKeys } from "../table/store.ts";
+import { readEach } from "../table/store.ts";
+import { whole } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 
 /** Where a page is cut from: the narrowest partitions that hold what is asked for. */
@@ -101,12 +103,24 @@ export async function pageOfPositions(tenant: string, place: ListPlace, accountI
     source: String(item["source"]),
   }));
   const keys = page.items.flatMap(({ key, item }) => [key, accounts.key(tenant, String(item["account_id"]))]);
-  const [found, market] = await Promise.all([readKeys(keys, false), readMarket(tenant, needs)]);
-  const shown = page.items.map((_, at) => {
-    const [position, account] = found.slice(2 * at, 2 * at + 2) as [Position | undefined, Account | undefined];
-    return position && account && underChange(account, [position])[0];
-  });
-  return { page: pageWith(page, shown), market, now: nowIso() };
+  const [found, all] = await Promise.all([
+    readEach(keys, { consistent: false }),
+    unlessUnreadable(readMarket(tenant, needs)),
+  ]);
+  const pairs = whole<[Position, Account]>(found, 2);
+  const shown = pairs.map((pair) =>
+    pair instanceof UnreadableItem ? pair : pair && underChange(pair[1], [pair[0]])[0],
+  );
+  if (!(all instanceof UnreadableItem)) return { page: pageWith(page, shown), market: all, now: nowIso() };
+  // What cannot be valued is left out: each position is asked for by itself which one that is.
+  const alone = await Promise.all(needs.map((need) => unlessUnreadable(readMarket(tenant, [need]))));
+  const isValued = (at: number) => !(alone[at] instanceof UnreadableItem);
+  const market = await readMarket(
+    tenant,
+    needs.filter((_, at) => isValued(at)),
+  );
+  const left = shown.map((each, at) => (isValued(at) ? each : alone[at])) as typeof shown;
+  return { page: pageWith(page, left), market, now: nowIso() };
 }
 
 /** A page of the orders of a tenant, or of one account of it: pending ones unless another status is asked for. */

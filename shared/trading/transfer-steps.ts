@@ -3,7 +3,7 @@ import { isTransfer, transferStep, transferTurn } from "../domain/internal-money
 import { beginTransfer, creditTransfer, followCredit, undoTransfer } from "../domain/internal-money/transfer-steps.ts";
 import { expireTransaction } from "../domain/move-transaction.ts";
 import { type AccountContext, isComplete, type Transaction } from "../domain/transaction.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
 import { type SweepResult, sweepItems } from "../table/due.ts";
 import { transactions } from "../table/entities.ts";
@@ -21,7 +21,7 @@ export function continueTransfers(hasTime: () => boolean, remainingMs: () => num
     entity: transactions,
     isDue: (out) => transferTurn(out) !== undefined,
     run: (out) => continueTransfer(out, remainingMs),
-    report: ({ id }, { name }) => log.error("A transfer could not go on.", { transaction_id: id, error: name }),
+    report: ({ id }, error) => log.error("A transfer could not go on.", { transaction_id: id, ...causeOf(error) }),
   });
 }
 

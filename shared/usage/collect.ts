@@ -1,4 +1,4 @@
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import type { SweepResult } from "../table/due.ts";
 import { countAllEvents } from "./events.ts";
 import { countRequests } from "./requests.ts";
@@ -18,8 +18,7 @@ async function requestsOrFailure(hasTime: () => boolean): Promise<SweepResult> {
   try {
     return { done: await countRequests(hasTime), failed: 0 };
   } catch (error) {
-    const { name, message } = error as Error;
-    log.error("The requests could not be counted.", { error: name, message });
+    log.error("The requests could not be counted.", causeOf(error));
     return { done: 0, failed: 1 };
   }
 }

@@ -1,12 +1,13 @@
 import { type CountedEvent, countEvents, type DayEvents } from "../domain/usage/event-count.ts";
 import { eventsTo } from "../domain/usage/usage-day.ts";
 import { limits } from "../limits.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
+import { readable, unlessUnreadable } from "../runtime/unreadable.ts";
 import { everyBrokerage } from "../table/brokerages.ts";
 import { forEachOf, type SweepResult } from "../table/due.ts";
 import { endpointsIn, type PublishedEvent, usageCursors, usageDays } from "../table/entities.ts";
 import { eventsAfter } from "../table/event-pages.ts";
-import { payloadText } from "../table/event-payload.ts";
+import { payloadOf } from "../table/event-payload.ts";
 import { type EventCounter, eventCounter } from "../table/sequences.ts";
 import { findAll } from "../table/store.ts";
 import { transactOnce } from "../table/transact.ts";
@@ -23,8 +24,8 @@ export async function countAllEvents(hasTime: () => boolean): Promise<SweepResul
     const { done, failed } = await forEachOf(tenants, {
       parallel: limits.usage.tenants_at_once,
       run: async (tenant) => (hasTime() ? countTenant(tenant, hasTime) : 0),
-      report: (tenant_id, { name, message }) =>
-        log.error("The events of a brokerage could not be counted.", { tenant_id, error: name, message }),
+      report: (tenant_id, error) =>
+        log.error("The events of a brokerage could not be counted.", { tenant_id, ...causeOf(error) }),
     });
     total.done += done;
     total.failed += failed;
@@ -42,9 +43,10 @@ async function countTenant(tenant: string, hasTime: () => boolean): Promise<numb
   let counted = cursor?.counted ?? 0;
   if (counted >= counter.last) return 0;
   while (counted < counter.last && hasTime()) {
-    const { last, days } = countEvents(await eventsFrom(tenant, counted, counter), limits.usage.days_per_transaction);
-    // What is older than events are kept is gone: there is nothing to count up to the present end.
-    const to = last ?? counter.last;
+    const { events: read, reached } = await eventsFrom(tenant, counted, counter);
+    const { last, days } = countEvents(read, limits.usage.days_per_transaction);
+    // What is older than events are kept is gone, and what cannot be read is left out: none is looked at again.
+    const to = days.length === 0 || last === read.at(-1)?.sequence ? reached : (last ?? reached);
     const outcome = await transactOnce([moveCursor(tenant, counted, to), ...days.map((day) => addEvents(tenant, day))]);
     if (!outcome.ok && outcome.codes.includes("ConditionalCheckFailed")) return 1;
     if (!outcome.ok) throw outcome.error;
@@ -54,28 +56,29 @@ async function countTenant(tenant: string, hasTime: () => boolean): Promise<numb
 }
 
 /**
- * The next events after a number.
+ * The next events after a number that can be read, and the last number that was looked at.
  * @throws Unavailable when one of them may not be seen yet: the next run counts them
  */
-async function eventsFrom(tenant: string, after: number, counter: EventCounter): Promise<readonly CountedEvent[]> {
-  const found = await eventsAfter<PublishedEvent>(tenant, after, counter, {
+async function eventsFrom(tenant: string, after: number, counter: EventCounter) {
+  const { found, reached } = await eventsAfter<PublishedEvent>(tenant, after, counter, {
     most: limits.usage.events_per_read,
     attributes: [
       ...["id", "created_at", "resource_id", "account_id", "client_id"],
       ...["sequence", "published_at", "payload", "endpoints"],
     ],
   });
-  return found.map((event) => ({
-    sequence: event.sequence,
-    published_at: event.published_at,
-    actor_id: actorOf(payloadText(event)),
-    deliveries: endpointsIn(event.endpoints),
-  }));
+  const counts = readable(found).map((event) => unlessUnreadable(countOf(event, tenant)));
+  return { events: readable(await Promise.all(counts)), reached };
 }
 
-function actorOf(payload: string): string {
-  const { actor } = JSON.parse(payload) as { readonly actor: { readonly id: string } };
-  return actor.id;
+async function countOf(event: PublishedEvent, tenant: string): Promise<CountedEvent> {
+  const { actor } = payloadOf(event, tenant).body as { readonly actor: { readonly id: string } };
+  return {
+    sequence: event.sequence,
+    published_at: event.published_at,
+    actor_id: actor.id,
+    deliveries: endpointsIn(event.endpoints),
+  };
 }
 
 function moveCursor(tenant: string, from: number, to: number): TransactItem {

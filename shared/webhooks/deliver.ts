@@ -7,7 +7,7 @@ import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { chance } from "../runtime/ids.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import {
   type DeliveryMessage,
@@ -16,7 +16,6 @@ import {
   queueOf,
   sendDeliveries,
 } from "../runtime/queues.ts";
-import { payloadBytes } from "../table/event-payload.ts";
 import {
   type DeliveryState,
   entryOf,
@@ -26,6 +25,7 @@ import {
   postpone,
   putAttempt,
   putCrash,
+  waitUntilWell,
 } from "./deliveries.ts";
 import { noteProbe, noteResting, releaseSlot, type Slot, takeSlot, verdictOf } from "./endpoint-health.ts";
 import { nextAttempt, retryAfterSeconds } from "./ladder.ts";
@@ -95,7 +95,7 @@ export async function deliverBatch(arrivals: readonly Arrival[], worker: Worker)
       failed.add(item.arrival.id);
       const { delivery_id, attempt } = item.arrival.message;
       const { trace_id } = item.state;
-      log.error("A delivery could not be worked on.", { delivery_id, attempt, trace_id, error: (error as Error).name });
+      log.error("A delivery could not be worked on.", { delivery_id, attempt, trace_id, ...causeOf(error) });
     });
   };
   await Promise.all([...lines.values()].map((line) => inParallel(widthOf(line), line, work)));
@@ -125,6 +125,7 @@ async function workOn(item: WorkItem): Promise<void> {
   if (nowMs() - item.readMs > bounds.fresh_ms) state = await reload(message);
   for (;;) {
     const { delivery, endpoint, health } = state;
+    if (state.unreadable !== undefined) return waitUntilWell(delivery, message.attempt);
     const task = taskOf(delivery, endpoint, message.attempt, nowMs());
     if (delivery === undefined || task === "drop") return;
     if (task === "cancel") return cancel(delivery);
@@ -280,24 +281,24 @@ async function post(
   {
     delivery,
     endpoint,
-    event,
+    payload,
     trace_id,
   }: DeliveryState & { readonly delivery: Delivery; readonly endpoint: WebhookEndpoint },
 ): Promise<PostResult> {
   const startMs = nowMs();
   const names = { delivery_id: delivery.id, event_id: delivery.event_id, attempt: delivery.attempt, trace_id };
   try {
-    if (event === undefined) throw new Error("The event is gone.");
-    const body = payloadBytes(event);
+    if (payload === undefined) throw new Error("The event is gone.");
+    const { bytes: body } = payload;
     const headers = await headersOf(delivery, endpoint, body);
     const result = await sender.send({ url: endpoint.url, headers, body });
     const { http_status, error, duration_ms } = result;
-    const { request_id } = JSON.parse(Buffer.from(body).toString()) as { readonly request_id?: unknown };
+    const { request_id } = payload.body;
     const { tenant_id, endpoint_id } = delivery;
     log.info("delivery", { ...names, request_id, tenant_id, endpoint_id, http_status, error, duration_ms });
     return result;
   } catch (error) {
-    log.error("A delivery could not be signed or sent.", { ...names, error: (error as Error).name });
+    log.error("A delivery could not be signed or sent.", { ...names, ...causeOf(error) });
     return {
       duration_ms: nowMs() - startMs,
       http_status: null,
@@ -374,7 +375,7 @@ async function sendRetry(queue: DeliveryQueue, message: OutgoingDelivery): Promi
     await sendDeliveries(queue, [message]);
   } catch (error) {
     const { body, trace_id } = message;
-    log.error("A retry waits for the sweep.", { ...body, trace_id, error: (error as Error).name });
+    log.error("A retry waits for the sweep.", { ...body, trace_id, ...causeOf(error) });
   }
 }
 

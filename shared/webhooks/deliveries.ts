@@ -1,4 +1,4 @@
-import { type Attempt, type Delivery, draftDelivery, isUnstored, unstored } from "../domain/delivery.ts";
+import { type Attempt, type Delivery, draftDelivery, isOpen, isUnstored, unstored } from "../domain/delivery.ts";
 import { crashOf, type Outcome } from "../domain/delivery-attempt.ts";
 import {
   inForce,
@@ -10,6 +10,7 @@ import {
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import type { DeliveryMessage } from "../runtime/queues.ts";
+import { UnreadableItem, unlessUnreadable } from "../runtime/unreadable.ts";
 import { rescheduled } from "../table/due.ts";
 import {
   attempts,
@@ -24,9 +25,10 @@ import {
   webhookHealths,
   webhooks,
 } from "../table/entities.ts";
+import { type EventPayload, payloadOf } from "../table/event-payload.ts";
 import { type ItemChange, isNew, isStill } from "../table/expression.ts";
 import { changeOnce, changeVersion, putItem, putOnce } from "../table/items.ts";
-import { identityOf, readKeys } from "../table/store.ts";
+import { identityOf, readEach } from "../table/store.ts";
 
 /** Everything that an attempt needs to know; what is gone is undefined. */
 export interface DeliveryState {
@@ -34,22 +36,25 @@ export interface DeliveryState {
   /** As it stands, see {@link inForce}. */
   readonly endpoint: WebhookEndpoint | undefined;
   readonly health: WebhookHealth | undefined;
-  readonly event: PublishedEvent | SampleEvent | undefined;
+  readonly payload: EventPayload | undefined;
   /** Trace of the commit of the event, in the form of X-Ray. */
   readonly trace_id?: string;
   /** Webhook endpoints of its brokerage. */
   readonly endpoints: number;
+  /** An item among these that cannot be read: what follows from them cannot be told. */
+  readonly unreadable?: UnreadableItem | undefined;
 }
 
 /**
  * Reads what the messages are about, strongly consistent, for all of them together: in one round where they say their
- * event and endpoint, in two otherwise. A delivery that is not stored yet is made from its event.
+ * event and endpoint, in two otherwise. A delivery that is not stored yet is made from its event. One that cannot be
+ * read is none: it stays due, and the sweep finds it when it is well.
  */
 export async function loadDeliveries(messages: readonly DeliveryMessage[]): Promise<DeliveryState[]> {
   const found = new Map<string, unknown>();
   const read = async (keys: readonly Key[]) => {
     const wanted = keys.filter((key) => !found.has(identityOf(key)));
-    const items = await readKeys(wanted);
+    const items = await readEach(wanted);
     for (const [at, key] of wanted.entries()) found.set(identityOf(key), items[at]);
   };
   const itemAt = (key: Key) => found.get(identityOf(key));
@@ -57,20 +62,35 @@ export async function loadDeliveries(messages: readonly DeliveryMessage[]): Prom
   const ahead = messages.flatMap((message) => (namesEvent(message) ? relatedKeys(subjectOf(message)) : []));
   await read([...messages.map(keyOf), ...ahead]);
   const known = messages.map((message) => {
-    const stored = itemAt(keyOf(message)) as Delivery | undefined;
+    const stored = itemAt(keyOf(message)) as Delivery | UnreadableItem | undefined;
+    if (stored instanceof UnreadableItem) return undefined;
     if (stored !== undefined || !namesEvent(message)) return stored;
-    return ofEvent(message, itemAt(eventKeyOf(subjectOf(message))) as PublishedEvent | undefined);
+    const event = itemAt(eventKeyOf(subjectOf(message))) as PublishedEvent | UnreadableItem | undefined;
+    return event instanceof UnreadableItem ? undefined : ofEvent(message, event);
   });
   await read(known.flatMap((delivery) => (delivery === undefined ? [] : relatedKeys(delivery))));
-  return known.map((delivery) => {
-    if (delivery === undefined) {
-      return { delivery, endpoint: undefined, health: undefined, event: undefined, endpoints: 0 };
-    }
-    const [endpoint, health, event, count] = relatedKeys(delivery).map(itemAt);
-    const { endpoints } = (count ?? { endpoints: limits.webhooks.max_endpoints }) as WebhookCount;
-    const traced = readTrace({ ...(event ?? {}) });
-    return standing({ delivery, endpoint, health, event, endpoints, ...traced } as DeliveryState);
-  });
+  return Promise.all(
+    known.map(async (delivery) => {
+      if (delivery === undefined) {
+        return { delivery, endpoint: undefined, health: undefined, payload: undefined, endpoints: 0 };
+      }
+      const [endpoint, health, event, count] = relatedKeys(delivery).map(itemAt);
+      const payload = event instanceof UnreadableItem ? event : await unlessUnreadable(shown(event, delivery));
+      const unreadable = [endpoint, health, payload].find((item) => item instanceof UnreadableItem);
+      // How many endpoints there are only bounds how much is done at a time.
+      const counted = count instanceof UnreadableItem ? undefined : count;
+      const { endpoints } = (counted ?? { endpoints: limits.webhooks.max_endpoints }) as WebhookCount;
+      if (unreadable !== undefined) {
+        return { delivery, endpoint: undefined, health: undefined, payload: undefined, endpoints, unreadable };
+      }
+      const traced = readTrace({ ...(event ?? {}) });
+      return standing({ delivery, endpoint, health, payload, endpoints, ...traced } as DeliveryState);
+    }),
+  );
+}
+
+async function shown(event: unknown, { tenant_id }: Delivery): Promise<EventPayload | undefined> {
+  return event === undefined ? undefined : payloadOf(event as PublishedEvent | SampleEvent, tenant_id);
 }
 
 /** What of a delivery says where the items are that its attempt needs. */
@@ -157,6 +177,12 @@ export async function putCrash(
  */
 export async function postpone(delivery: Delivery, wakeAt: string): Promise<void> {
   await putOff(delivery, { set: { wake_at: wakeAt } });
+}
+
+/** Lets the sweep look again in a while whether what an attempt needs can be read by then: no attempt is used up. */
+export async function waitUntilWell(delivery: Delivery | undefined, attempt: number): Promise<void> {
+  if (delivery === undefined || !isOpen(delivery) || delivery.attempt !== attempt) return;
+  await postpone(delivery, new Date(nowMs() + delayMs(limits.webhooks.sent_again_after_seconds)).toISOString());
 }
 
 /** The same for a delivery whose endpoint is closed: a success at the endpoint wakes it earlier. */

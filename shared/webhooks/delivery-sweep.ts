@@ -5,15 +5,15 @@ import { healthsOf } from "../events/endpoint-reads.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { chance } from "../runtime/ids.ts";
-import { countMetric, log } from "../runtime/log.ts";
+import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { type DeliveryQueue, type OutgoingDelivery, sendDeliveries } from "../runtime/queues.ts";
-import { isDue, rescheduled, type SweepResult, sweepItems, sweepKeys } from "../table/due.ts";
+import { dueItems, isDue, rescheduled, type SweepResult, sweepItems, sweepKeys } from "../table/due.ts";
 import { deliveries, type Key, webhookHealths, webhooks } from "../table/entities.ts";
 import { isStill } from "../table/expression.ts";
 import { changeItem, deleteItem } from "../table/items.ts";
 import { keyIn, type PartitionPage, pagesOf } from "../table/partition.ts";
-import { findAll, readAll } from "../table/store.ts";
+import { findReadable } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
 import { transactOnce } from "../table/transact.ts";
 import { updateItem } from "../table/write.ts";
@@ -25,7 +25,11 @@ import { letRest, putCrash, putOff } from "./deliveries.ts";
  * many deliveries could not be woken.
  */
 export function wakeDeliveries(hasTime: () => boolean): Promise<SweepResult> {
-  const wake = async (keys: readonly Key[]) => wakeAll((await readAll(deliveries, keys)).filter(isDue));
+  const wake = async (keys: readonly Key[]) => {
+    const { items, unreadable } = await dueItems(deliveries, keys);
+    const { done, failed } = await wakeAll(items.filter(isDue));
+    return { done, failed: failed + unreadable };
+  };
   // In small steps: what is put off and not sent, because the function ends, waits for its next wake.
   return sweepKeys("DLV", hasTime, wake, limits.events.due_page);
 }
@@ -50,7 +54,7 @@ export async function wakeAll(due: readonly Delivery[], delayOf = (_place: numbe
     if (message !== undefined) messages.push(message);
   }).catch((error: unknown) => {
     failed += 1;
-    log.error("Deliveries could not be woken.", { error: (error as Error).name });
+    log.error("Deliveries could not be woken.", causeOf(error));
   });
   return { done: await sendAll(messages), failed };
 }
@@ -116,7 +120,7 @@ async function sendAll(messages: readonly { queue: DeliveryQueue; message: Outgo
       sent += own.length;
     } catch (error) {
       countMetric("DeliveryMessageFailed");
-      log.error("Deliveries wait for their next wake.", { deliveries: own.length, error: (error as Error).name });
+      log.error("Deliveries wait for their next wake.", { deliveries: own.length, ...causeOf(error) });
     }
   }
   return sent;
@@ -132,7 +136,7 @@ export function cancelUnwanted(hasTime: () => boolean): Promise<SweepResult> {
     entity: webhooks,
     isDue,
     run: (endpoint) => cancelOf(endpoint, hasTime),
-    report: ({ id }, { name }) => log.error("Deliveries could not be cancelled.", { endpoint_id: id, error: name }),
+    report: ({ id }, error) => log.error("Deliveries could not be cancelled.", { endpoint_id: id, ...causeOf(error) }),
   });
 }
 
@@ -160,7 +164,7 @@ async function cancelOf(endpoint: WebhookEndpoint, hasTime: () => boolean): Prom
 const openPages = { index: indexes.state, page_size: limits.events.due_page };
 
 function deliveriesOn({ items }: PartitionPage): Promise<readonly Delivery[]> {
-  return findAll(deliveries, items.map(keyIn));
+  return findReadable(deliveries, items.map(keyIn));
 }
 
 /** Cancels a delivery unless a worker has it; that one records its attempt first. */

@@ -2,13 +2,14 @@ import { type Delivery, isOpen, messageOf } from "../domain/delivery.ts";
 import { deliveriesOf, endpointHealths, isUnbegun, putDelivery, restingOf, trySend } from "../events/fan-out.ts";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
-import { forEachOf, rescheduled, type SweepResult, sweepKeys } from "../table/due.ts";
+import { readable, type UnreadableItem } from "../runtime/unreadable.ts";
+import { dueItems, forEachOf, rescheduled, type SweepResult, sweepKeys } from "../table/due.ts";
 import { deliveries, events, type Key, type PublishedEvent } from "../table/entities.ts";
 import { isStored } from "../table/expression.ts";
 import { changeItem } from "../table/items.ts";
-import { findAll } from "../table/store.ts";
+import { readEach } from "../table/store.ts";
 import { wakeAll } from "./delivery-sweep.ts";
 
 /**
@@ -23,32 +24,36 @@ export function completeFanOut(hasTime: () => boolean): Promise<SweepResult> {
 
 async function completePage(keys: readonly Key[], hasTime: () => boolean): Promise<SweepResult> {
   const now = nowIso();
-  const due = (await findAll(events, keys)).filter(({ wake_at }) => wake_at !== undefined && wake_at <= now);
+  const { items, unreadable } = await dueItems(events, keys);
+  const due = items.filter(({ wake_at }) => wake_at !== undefined && wake_at <= now);
   const owed = due.map((event) => ({ event, drafts: deliveriesOf([event]) }));
-  const stored = await findAll(
-    deliveries,
-    owed.flatMap(({ drafts }) => drafts.map(deliveries.keyOf)),
-  );
-  const known = new Map(stored.map((delivery) => [delivery.id, delivery]));
-  return forEachOf(owed, {
+  const drafts = owed.flatMap((each) => each.drafts);
+  const stored = await readEach(drafts.map(deliveries.keyOf), { kind: deliveries });
+  const known = new Map(drafts.map(({ id }, at) => [id, stored[at]]));
+  const { done, failed } = await forEachOf(owed, {
     parallel: limits.webhooks.parallel_writes,
-    run: async ({ event, drafts }) => (hasTime() ? complete(event, drafts, known) : 0),
-    report: ({ event: { id } }, { name }) =>
-      log.error("An event could not be delivered to all.", { event_id: id, error: name }),
+    run: async ({ event, drafts: own }) => (hasTime() ? complete(event, own, known) : 0),
+    report: ({ event: { id } }, error) =>
+      log.error("An event could not be delivered to all.", { event_id: id, ...causeOf(error) }),
   });
+  return { done, failed: failed + unreadable };
 }
 
 /** Sees to the deliveries of one event, and then removes it from the due index. */
 async function complete(
   event: PublishedEvent,
   drafts: readonly Delivery[],
-  known: ReadonlyMap<string, Delivery>,
+  known: ReadonlyMap<string, Delivery | UnreadableItem | undefined>,
 ): Promise<SweepResult> {
-  const missing = drafts.filter(({ id }) => !known.has(id));
-  const there = [...drafts.flatMap(({ id }) => known.get(id) ?? []), ...(await storeAll(missing))];
+  const missing = drafts.filter(({ id }) => known.get(id) === undefined);
+  const stored = drafts.flatMap(({ id }) => known.get(id) ?? []);
+  const read = readable(stored);
+  const there = [...read, ...(await storeAll(missing))];
   const unwatched = there.filter((delivery) => isOpen(delivery) && delivery.wake_at === null);
   const { failed } = unwatched.length > 0 ? await wakeAll(unwatched) : { failed: 0 };
-  if (failed > 0) return { done: 0, failed };
+  // One that cannot be read may be open: the event stays due until it is well.
+  const left = failed + stored.length - read.length;
+  if (left > 0) return { done: 0, failed: left };
   await changeItem(events.keyOf(event), rescheduled(events, event, { remove: ["wake_at"], when: [isStored] }));
   return { done: missing.length + unwatched.length > 0 ? 1 : 0, failed: 0 };
 }

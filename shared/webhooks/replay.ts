@@ -3,15 +3,24 @@ import type { Replay, WebhookEndpoint } from "../domain/webhook.ts";
 import { putDelivery, subscribersOf, trySend } from "../events/fan-out.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import type { OutgoingDelivery } from "../runtime/queues.ts";
-import { type SweepResult, sweepItems } from "../table/due.ts";
-import { deliveries, deliveryId, events, type PublishedEvent, replays } from "../table/entities.ts";
+import { readable } from "../runtime/unreadable.ts";
+import { dueItems, forEachOf, type SweepResult, sweepItems, sweepKeys } from "../table/due.ts";
+import {
+  deliveries,
+  deliveryId,
+  events,
+  type PublishedEvent,
+  replays,
+  sequences,
+  webhooks,
+} from "../table/entities.ts";
 import { eventsAfter } from "../table/event-pages.ts";
 import { deleteItem } from "../table/items.ts";
-import { type EventCounter, eventCounter, eventKeyAt } from "../table/sequences.ts";
-import { findAll, readAll } from "../table/store.ts";
+import { type EventCounter, endSkip, eventCounter, eventKeyAt } from "../table/sequences.ts";
+import { readAll, readEach } from "../table/store.ts";
 
 /** What of an event is looked at before it is sent again. */
 type Glance = Pick<PublishedEvent, "sequence" | "type" | "account_id" | "created_at">;
@@ -27,25 +36,39 @@ export interface EventRange {
  * The next events of a range that an endpoint subscribes to, by their numbers; strongly consistent. Looks at a thousand
  * at most: `next` is the last number that was looked at, null when the end is reached.
  * @throws Unavailable when an event among them may not be seen yet
+ * @throws UnreadableItem when the group of an account is to be looked at and cannot be read
  */
 export async function eventsToReplay(
   endpoint: WebhookEndpoint,
   { after_sequence, from, to }: EventRange,
-): Promise<{ readonly sequences: readonly number[]; readonly next: number | null }> {
+): Promise<EventsToReplay> {
   const tenant = endpoint.tenant_id;
   const counter = await eventCounter(tenant);
   const { last } = counter;
   const after = after_sequence === undefined ? await lastBefore(tenant, from ?? "", counter) : Number(after_sequence);
   const most = limits.webhooks.replay_max_events;
-  const seen = await eventsAfter<Glance>(tenant, after, counter, { most, attributes: glanced });
+  const { found, reached } = await eventsAfter<Glance>(tenant, after, counter, { most, attributes: glanced });
+  const seen = readable(found);
   const [low, high] = [from === undefined ? 0 : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
   const within = seen.filter(({ created_at }) => Date.parse(created_at) >= low && Date.parse(created_at) < high);
-  const subscribersTo = await subscribersOf(tenant, [endpoint], within);
-  const reached = seen.length < most ? last : (seen.at(-1)?.sequence ?? last);
+  const subscribers = await subscribersOf(tenant, [endpoint], within);
+  if (subscribers.unreadable !== undefined) throw subscribers.unreadable;
   return {
-    sequences: within.filter((event) => subscribersTo(event).length > 0).map(({ sequence }) => sequence),
+    sequences: within.filter((event) => subscribers.of(event).length > 0).map(({ sequence }) => sequence),
     next: reached < last ? reached : null,
+    whole: seen.length === found.length,
+    counter,
   };
+}
+
+/** See {@link eventsToReplay}. */
+interface EventsToReplay {
+  readonly sequences: readonly number[];
+  readonly next: number | null;
+  /** Whether every event that was looked at could be read. */
+  readonly whole: boolean;
+  /** The counter that was read before them. */
+  readonly counter: EventCounter;
 }
 
 const glanced = ["sequence", "type", "account_id", "created_at"] as const satisfies readonly (keyof Glance)[];
@@ -61,7 +84,8 @@ async function lastBefore(tenant: string, moment: string, counter: EventCounter)
   let [low, high] = [1, counter.last + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const [next] = await eventsAfter<Pick<PublishedEvent, "published_at">>(tenant, middle - 1, counter, glance);
+    const { found } = await eventsAfter<Pick<PublishedEvent, "published_at">>(tenant, middle - 1, counter, glance);
+    const [next] = readable(found);
     if (next !== undefined && Date.parse(next.published_at) < wanted) low = middle + 1;
     else high = middle;
   }
@@ -73,29 +97,39 @@ async function lastBefore(tenant: string, moment: string, counter: EventCounter)
  * the item by which it was to be found. Run again it makes nothing twice: a delivery is named by the request.
  */
 export async function runReplay(replay: Replay, hasTime: () => boolean): Promise<boolean> {
-  const { tenant_id, endpoint_id, redelivery } = replay;
-  const endpoint = { id: endpoint_id, tenant_id, epoch: replay.endpoint_epoch };
-  const counter = await eventCounter(tenant_id);
-  for (let start = 0; start < replay.sequences.length; start += limits.events.due_page) {
+  if (!(await sendAgain(replay, await eventCounter(replay.tenant_id), hasTime))) return false;
+  await deleteItem(replays.keyOf(replay));
+  return true;
+}
+
+/** The deliveries of a replay with their messages; false when the time was over, or an event cannot be read. */
+async function sendAgain(
+  { tenant_id, endpoint_id, endpoint_epoch, redelivery, sequences }: Omit<Replay, "id" | "wake_at">,
+  counter: EventCounter,
+  hasTime: () => boolean,
+): Promise<boolean> {
+  const endpoint = { id: endpoint_id, tenant_id, epoch: endpoint_epoch };
+  let whole = true;
+  for (let start = 0; start < sequences.length; start += limits.events.due_page) {
     if (!hasTime()) return false;
-    const numbers = replay.sequences.slice(start, start + limits.events.due_page);
+    const numbers = sequences.slice(start, start + limits.events.due_page);
     const keys = numbers.map((sequence) => eventKeyAt(tenant_id, sequence, counter));
-    const again = await findAll(events, keys);
+    const { items: again, unreadable } = await dueItems(events, keys);
+    whole &&= unreadable === 0;
     const firsts = again.map((event) => deliveries.key(tenant_id, deliveryId(event.id, endpoint_id, 0)));
-    const known = await readAll(deliveries, firsts);
+    const known = await readEach(firsts);
     const messages: OutgoingDelivery[] = [];
     await inParallel(limits.webhooks.parallel_writes, again, async (event, index) => {
-      const first = known[index]?.id ?? unstoredFirst(event, endpoint_id);
+      const isKnown = known[index] !== undefined;
+      const first = isKnown ? deliveryId(event.id, endpoint_id, 0) : unstoredFirst(event, endpoint_id);
       const id = deliveryId(event.id, endpoint_id, redelivery);
-      const made = await putDelivery(
-        draftDelivery(id, endpoint, event, nowIso(), delayMs, { redelivery, redelivery_of: first }),
-      );
+      const of = { redelivery, redelivery_of: redelivery === 0 ? null : first };
+      const made = await putDelivery(draftDelivery(id, endpoint, event, nowIso(), delayMs, of));
       if (made.status === "pending" && made.attempt === 1 && made.claims === 0) messages.push(messageOf(made));
     });
     await trySend(messages);
   }
-  await deleteItem(replays.keyOf(replay));
-  return true;
+  return whole;
 }
 
 /** The first delivery of an event that is still due to an endpoint: no worker may have stored it yet (ADR 0045). */
@@ -104,12 +138,74 @@ function unstoredFirst({ id, wake_at, endpoints = [] }: PublishedEvent, endpoint
   return owed ? deliveryId(id, endpointId, 0) : null;
 }
 
-/** Goes on with replays that were cut off. Returns how many came to their end. */
-export function replayOverdue(hasTime: () => boolean): Promise<SweepResult> {
+/**
+ * Sends the endpoints that could not be read, and can be by now, what they were skipped for: the first delivery of each
+ * event after the noted number, so that one which is there already is not made twice. Then the note ends, unless more
+ * was published meanwhile. Returns how many endpoints are not skipped any more, and how many are.
+ */
+function replaySkipped(hasTime: () => boolean): Promise<SweepResult> {
+  return sweepKeys("SKIPPED", hasTime, (keys) =>
+    forEachOf(keys, {
+      run: (key) => endSkips(sequences.tenantIn(key), hasTime),
+      report: ({ pk, sk }, error) => log.error("A skipped endpoint waits.", { note: `${pk} ${sk}`, ...causeOf(error) }),
+    }),
+  );
+}
+
+async function endSkips(tenant: string, hasTime: () => boolean): Promise<SweepResult> {
+  const { skipped } = await eventCounter(tenant);
+  return forEachOf(Object.entries(skipped), {
+    run: async ([id, after]) => {
+      if (!(await replayFrom(tenant, id, { after, hasTime }))) return { done: 0, failed: 1 };
+      log.warn("An endpoint is not skipped any more.", { tenant_id: tenant, endpoint_id: id, after });
+      return 1;
+    },
+    report: ([endpoint_id], error) =>
+      log.error("A skipped endpoint waits.", { tenant_id: tenant, endpoint_id, ...causeOf(error) }),
+  });
+}
+
+/** False when events are left: for want of time, since one cannot be read, or because others are published. */
+async function replayFrom(
+  tenant: string,
+  id: string,
+  { after, hasTime }: { readonly after: number; readonly hasTime: () => boolean },
+): Promise<boolean> {
+  let from = after;
+  let whole = true;
+  for (let tried = 0; tried < limits.commit.conflict_tries && hasTime(); ) {
+    const [endpoint] = await readAll(webhooks, [webhooks.key(tenant, id)]);
+    // What is owed to one that was deleted meanwhile is nothing.
+    let counter = await eventCounter(tenant);
+    if (endpoint !== undefined) {
+      const owed = await eventsToReplay(endpoint, { after_sequence: String(from) });
+      counter = owed.counter;
+      const replay = { tenant_id: tenant, endpoint_id: id, endpoint_epoch: endpoint.epoch, redelivery: 0 };
+      const sent = await sendAgain({ ...replay, sequences: owed.sequences }, counter, hasTime);
+      whole &&= sent && owed.whole;
+      from = owed.next ?? counter.last;
+      if (owed.next !== null) continue;
+    }
+    if (!whole) return false;
+    if (await endSkip(tenant, counter, id)) return true;
+    tried += 1;
+  }
+  return false;
+}
+
+/**
+ * Goes on with replays that were cut off, and makes those of endpoints that were skipped. Returns how many ended.
+ */
+export async function replayOverdue(hasTime: () => boolean): Promise<SweepResult> {
+  const [skipped, asked] = await Promise.all([replaySkipped(hasTime), replayAsked(hasTime)]);
+  return { done: skipped.done + asked.done, failed: skipped.failed + asked.failed };
+}
+
+function replayAsked(hasTime: () => boolean): Promise<SweepResult> {
   return sweepItems("REPLAY", hasTime, {
     entity: replays,
     isDue: () => true,
     run: async (replay) => ((await runReplay(replay, hasTime)) ? 1 : 0),
-    report: ({ id }, { name }) => log.error("A replay could not be made.", { replay_id: id, error: name }),
+    report: ({ id }, error) => log.error("A replay could not be made.", { replay_id: id, ...causeOf(error) }),
   });
 }

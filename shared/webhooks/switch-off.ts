@@ -1,7 +1,7 @@
 import { inForce, type SwitchOff, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
-import { log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { isDue, rescheduled, type SweepResult, sweepItems } from "../table/due.ts";
 import { webhookHealths, webhooks } from "../table/entities.ts";
 import { type ItemChange, isStill } from "../table/expression.ts";
@@ -56,8 +56,8 @@ export function switchOffNoted(hasTime: () => boolean): Promise<SweepResult> {
       await (health.off === null && health.reopened_at ? reopen(health, hasTime) : switchOff(tenant_id, endpoint_id));
       return 1;
     },
-    report: ({ endpoint_id }, { name }) =>
-      log.error("A note in the health of an endpoint was not processed.", { endpoint_id, error: name }),
+    report: ({ endpoint_id }, error) =>
+      log.error("A note in the health of an endpoint was not processed.", { endpoint_id, ...causeOf(error) }),
   });
 }
 

@@ -258,7 +258,7 @@ describe("what runs by itself", () => {
       "fan-out-late",
       "function-throttles",
       "index-throttles",
-      "iterator-age",
+      ...["item-unreadable", "iterator-age"],
       "latency",
       "latency-average",
       "margin-dead",

@@ -40,7 +40,8 @@ describe("the schema version of an item", () => {
     ["EVENT", 3],
     ["ANYTHING", 2],
   ])("of %s that is newer than this code is refused: %i", (et, v) => {
-    expect(() => readItem({ et, v })).toThrow(`An item of type ${et} has schema version ${v}`);
+    const read = () => readItem({ pk: "brk_1#acc_1", sk: et, et, v });
+    expect(read).toThrow(`The item brk_1#acc_1 ${et} cannot be read: schema version ${v} of ${et} is not known.`);
   });
 });
 

@@ -234,6 +234,12 @@ export class Alarms extends Construct {
         threshold: 0,
       },
       {
+        id: "item-unreadable",
+        description: "A stored item cannot be read: what needs it fails or waits, and everything else goes on.",
+        metric: this.ownMetric("ItemUnreadable"),
+        threshold: 0,
+      },
+      {
         id: "message-failed",
         description: "Deliveries could not be queued; the sweep sends them later than they are due.",
         metric: this.ownMetric("DeliveryMessageFailed"),

@@ -11,6 +11,7 @@ const pages: readonly (readonly [alarms: RegExp, page: string])[] = [
   [/^publish-failed$|^outbox-parked$|^iterator-age$|^publish-late$/, "publisher-stuck"],
   [/-dead$|-failures$/, "dead-letter-queue"],
   [/-late$(?<!^command-late)|^message-failed$|^watch-iterator-age$/, "queue-late"],
+  [/^item-unreadable$/, "unreadable-item"],
   [/^drift-open$/, "drift-found"],
   [/^reconciliation-difference$/, "reconciliation-difference"],
   [

@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 import { nowIso } from "../../runtime/clock.ts";
-import { log } from "../../runtime/log.ts";
+import { causeOf, log } from "../../runtime/log.ts";
 import { inParallel } from "../../runtime/parallel.ts";
 import { isUnavailable } from "../../runtime/unavailable.ts";
 import { isRefusal } from "../../runtime/verdict.ts";
@@ -22,7 +22,7 @@ export async function settleAccounts(run: FeedRun, memory: BatchMemory, lanes: r
     const now = nowIso();
     // Where the reads in common fail, each account is read by itself, so that one of them holds up no other.
     await readAhead(run, read, open.flatMap(leftOf)).catch((error: unknown) =>
-      log.warn("The accounts of a batch are read one by one.", { error: (error as Error).name }),
+      log.warn("The accounts of a batch are read one by one.", causeOf(error)),
     );
     await settleTogether(run, read, open, now);
     open = open.filter((lane) => leftOf(lane).length > 0);
@@ -71,10 +71,10 @@ export async function settledOrDeferred(
 }
 
 function deferredBy(run: FeedRun, seq: string, error: unknown): FeedResultBody {
-  const { name, message, stack } = error as Error;
+  const { stack } = error as Error;
   // What the rate limit refuses has not failed, and its answer is that refusal.
   if (!isRefusal(error)) {
-    log.error("An item of a feed failed.", { source: run.source.id, seq, error: name, message, stack });
+    log.error("An item of a feed failed.", { source: run.source.id, seq, ...causeOf(error), stack });
   }
   const code = isUnavailable(error) ? "service_unavailable" : "internal_error";
   return deferred(seq, code, "The service failed. Send it again: an item is applied once.");

@@ -6,7 +6,7 @@ import type { Position } from "../../domain/trading/position.ts";
 import type { StoredRisk } from "../../domain/trading/stored-risk.ts";
 import { limits } from "../../limits.ts";
 import { keepLast } from "../../runtime/keep-last.ts";
-import { log } from "../../runtime/log.ts";
+import { causeOf, log } from "../../runtime/log.ts";
 import { isUnavailable } from "../../runtime/unavailable.ts";
 import { accounts, balances, type Key, risks } from "../../table/entities.ts";
 import { identityOf, type Load, readKeys } from "../../table/store.ts";
@@ -101,7 +101,7 @@ export class BatchMemory {
   readonly ahead = async (keys: readonly Key[]): Promise<void> => {
     await this.items(keys).catch((error: unknown) => {
       if (isUnavailable(error)) throw error;
-      log.warn("What a batch depends on is read item by item.", { error: (error as Error).name });
+      log.warn("What a batch depends on is read item by item.", causeOf(error));
     });
   };
 

@@ -1,6 +1,6 @@
 import type { TradingChange } from "../../domain/trading/changes.ts";
 import { limits } from "../../limits.ts";
-import { log } from "../../runtime/log.ts";
+import { causeOf, log } from "../../runtime/log.ts";
 import { inParallel } from "../../runtime/parallel.ts";
 import { isUnavailable } from "../../runtime/unavailable.ts";
 import type { FeedResultBody } from "../../schema/feed.ts";
@@ -149,7 +149,7 @@ async function sendGroup(group: readonly Pending[]): Promise<readonly Pending[]>
       if (fit.length === left.length) {
         const alone = left.length === 1 && left[0]?.commit.results.length === 1;
         if (alone || isUnavailable(error)) for (const { lane } of left) lane.failure = error;
-        else log.warn("A transaction of several items of a feed failed.", { error: (error as Error).message });
+        else log.warn("A transaction of several items of a feed failed.", causeOf(error));
         return [];
       }
       left = fit;

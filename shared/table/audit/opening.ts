@@ -1,5 +1,5 @@
 import { erasedMark, type SealedValues, withValues } from "../../domain/audit/personal.ts";
-import { log } from "../../runtime/log.ts";
+import { causeOf, log } from "../../runtime/log.ts";
 import type { ShownAudit } from "../audit-entry.ts";
 import { personKeys } from "../entities.ts";
 import { findAll } from "../store.ts";
@@ -34,7 +34,7 @@ function valuesOf(tenant: string, sealed: SealedValues, key: string | undefined,
     log.error("security: a sealed text of the audit does not open", {
       tenant_id: tenant,
       id,
-      error: (error as Error).name,
+      ...causeOf(error),
     });
     return undefined;
   }

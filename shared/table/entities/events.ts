@@ -221,6 +221,9 @@ function ulidIn(value: bigint): string {
 export const sequences = {
   et: "SEQ",
   key: (tenant: string): Key => ({ pk: `${tenant}|SEQ`, sk: "SEQ" }),
+  tenantIn: ({ pk }: Pick<Key, "pk">) => pk.slice(0, pk.indexOf("|")),
+  /** Those of a tenant that skips an endpoint which cannot be read are in `due`. */
+  dueKeys: (tenant: string, at: string): IndexKeys => dueKeys("SKIPPED", tenant, at),
 };
 
 /** What stands before the nine digits of the sequence in the identifier of an event that is in lanes. */

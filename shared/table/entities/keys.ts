@@ -83,6 +83,7 @@ export type DueKind =
   | "TRANSFER"
   | "RESET"
   | "RISK"
+  | "SKIPPED"
   | "SOURCE"
   | "TXN"
   | "WALK"

@@ -250,6 +250,8 @@ export const exposures = {
   shardOf: ({ account_id, shards = limits.trading.first_exposure_shards }: Exposure) => spread(account_id, shards),
   /** Points of a symbol, between 0 and 10^18, as a text that sorts like the number. */
   sortOf: (points: string) => points.padStart(19, "0"),
+  /** The account of an entry: its key says it, so that no damage to the entry hides the account from a price. */
+  accountIn: (sort: string) => sort.slice(sort.indexOf("|") + 1),
   keyOf: (item: Exposure): Key => ({
     pk: exposures.partition(item.tenant_id, item.symbol, item.direction, exposures.shardOf(item)),
     sk: `${exposures.sortOf(item.trigger)}|${item.account_id}`,

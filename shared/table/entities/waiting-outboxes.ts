@@ -13,7 +13,10 @@ export const waitingOutboxes = {
   fromStored: (stored: Stored): Partial<Outbox> & Stored => {
     const trace = readTrace(stored);
     const { pk, sk, due_sk, events: packed, created_at } = stored;
-    if (!(packed instanceof Uint8Array)) return trace;
+    if (!(packed instanceof Uint8Array)) {
+      if (!isTexts(packed)) throw new Error("its events are damaged");
+      return trace;
+    }
     const root_id = String(pk).slice(String(pk).indexOf("#") + 1);
     const [audit, ...texts] = linesIn(packed, [root_id, created_at]);
     return {
@@ -34,6 +37,10 @@ export const waitingOutboxParts = {
   fromStored: ({ events: packed, root_id }: Stored) =>
     packed instanceof Uint8Array ? { events: linesIn(packed, [root_id]) } : {},
 } satisfies Entity<OutboxPart> & Stored;
+
+function isTexts(events: unknown): boolean {
+  return Array.isArray(events) && events.every((text) => typeof text === "string");
+}
 
 /** The lines of a packed text. JSON has no line break, so a line holds one whole. */
 function linesIn(packed: Uint8Array, known: readonly unknown[]): readonly string[] {

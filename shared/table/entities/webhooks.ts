@@ -15,6 +15,12 @@ export const webhooks = {
   keyOf: (item: WebhookEndpoint): Key => webhooks.key(item.tenant_id, item.id),
   indexesOf: (item: WebhookEndpoint): IndexKeys =>
     item.wake_at === null ? {} : dueKeys("WEBHOOK", item.id, item.wake_at),
+  // The publisher asks every endpoint what it subscribes to: a damaged one must not answer wrongly.
+  fromStored: ({ event_types, account_ids, group_ids }: Readonly<Record<string, unknown>>) => {
+    const whole = Array.isArray(event_types) && account_ids !== undefined && group_ids !== undefined;
+    if (!whole) throw new Error("it does not say what it subscribes to");
+    return {};
+  },
 } satisfies Entity<WebhookEndpoint> & Record<string, unknown>;
 
 /** The number of a tenant's webhook endpoints. */

@@ -12,10 +12,10 @@ import { nowMs } from "../../runtime/clock.ts";
 import { checkAudit } from "../../table/audit-check.ts";
 import { timeOfId } from "../../table/entities/keys.ts";
 import { events, type PublishedEvent } from "../../table/entities.ts";
-import { payloadText } from "../../table/event-payload.ts";
+import { payloadOf } from "../../table/event-payload.ts";
 import { pagesOf, readPage } from "../../table/partition.ts";
 import { type EventCounter, eventCounter } from "../../table/sequences.ts";
-import { readKeys } from "../../table/store.ts";
+import { readEach } from "../../table/store.ts";
 import { readItem } from "../../table/table.ts";
 import { seenEachTime } from "./looks.ts";
 
@@ -97,14 +97,14 @@ async function resumedAfter(tenant: string, from: number, counter: EventCounter)
     const pages = await Promise.all([...new Set(keys)].map((partition) => readPage(partition, query)));
     const found = pages.flatMap(({ items }) => items);
     const [restore] = found.filter(({ type }) => type === "brokerage.restored");
-    if (restore !== undefined) return voidIn(readItem<PublishedEvent>(restore));
+    if (restore !== undefined) return voidIn(readItem<PublishedEvent>(restore), tenant);
     if (found.length > 0) break;
   }
   return [0, 0];
 }
 
-function voidIn(event: PublishedEvent): VoidNumbers {
-  const { data } = JSON.parse(payloadText(event)) as { data: { object: Readonly<Record<string, unknown>> } };
+function voidIn(event: PublishedEvent, tenant: string): VoidNumbers {
+  const { data } = payloadOf(event, tenant).body as { data: { object: Readonly<Record<string, unknown>> } };
   return [Number(data.object["last_valid_sequence"]), Number(data.object["resumed_after_sequence"])];
 }
 
@@ -114,7 +114,8 @@ async function stillMissing(tenant: string, numbers: readonly number[], { first_
   return seenEachTime(
     () => numbers.flatMap((number, at): Difference[] => (found[at] === undefined ? [missingEvent(number)] : [])),
     async () => {
-      found = await readKeys(keys);
+      // One that cannot be read is there.
+      found = await readEach(keys);
     },
   );
 }

@@ -13,7 +13,7 @@ import type { Transaction } from "../../domain/transaction.ts";
 import { takesMoney } from "../../domain/transaction-legs.ts";
 import { limits } from "../../limits.ts";
 import { nowIso } from "../../runtime/clock.ts";
-import { countMetric, log } from "../../runtime/log.ts";
+import { causeOf, countMetric, log } from "../../runtime/log.ts";
 import { inParallel } from "../../runtime/parallel.ts";
 import { outboxOf } from "../../table/audit/announcement.ts";
 import { everyBrokerage } from "../../table/brokerages.ts";
@@ -45,8 +45,8 @@ export async function reconcileBooks(hasTime: () => boolean, isAskedFor = false)
     const { done, failed } = await forEachOf(tenants, {
       parallel: limits.books.brokerages_parallel,
       run: async (tenant) => (hasTime() ? reconcile(tenant, hasTime, isAskedFor) : 0),
-      report: (tenant_id, { name, message }) =>
-        log.error("The books of a brokerage could not be compared.", { tenant_id, error: name, message }),
+      report: (tenant_id, error) =>
+        log.error("The books of a brokerage could not be compared.", { tenant_id, ...causeOf(error) }),
     });
     total.done += done;
     total.failed += failed;

@@ -177,7 +177,7 @@ describe("a number that is missing before a fresh event", () => {
     await plantEvents(caller, [1, 2, 3, 4, 6, 7, 8], counter, 10, now);
     const stored = await eventCounter(caller.tenant_id);
     await expect(eventsAfter(caller.tenant_id, 2, stored, { most: 100 })).rejects.toThrow("not seen yet");
-    expect(await eventsAfter(caller.tenant_id, 2, stored, { most: 2 })).toHaveLength(2);
+    expect((await eventsAfter(caller.tenant_id, 2, stored, { most: 2 })).found).toHaveLength(2);
     const other = newCaller();
     await plantEvents(other, [1, 4, 5, 6, 7, 8], counter, 10, now);
     const least = await eventCounter(other.tenant_id);

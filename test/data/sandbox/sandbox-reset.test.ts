@@ -66,7 +66,7 @@ async function populate(caller: TestCaller, email: string): Promise<void> {
     root_version: 1,
     events: ["{}"],
   };
-  const parked = { ...commit, created_at: now, parked_at: now, error: "crash" };
+  const parked = { ...commit, parked_at: now, error: "Error", error_message: "", stored: {} };
   await putItem(api, parkedOutboxes, parked);
   await putItem(api, publishTries, { ...parked, wake_at: now });
   const source = await call("POST", "/feed/sources", { name: "mt5:live", platform: "mt5" });

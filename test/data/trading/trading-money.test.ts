@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { usedMargin } from "../../../shared/domain/trading/margin.ts";
 import { limits } from "../../../shared/limits.ts";
+import { sound } from "../../../shared/runtime/unreadable.ts";
 import { accounts, balances } from "../../../shared/table/entities.ts";
 import type { Held } from "../../../shared/trading/holdings.ts";
 import { putQuote } from "../../support/builders/trading-data.ts";
@@ -164,7 +165,7 @@ describe("the money of an account with open positions", () => {
     await floor.evaluate(account.id);
     expect(await shown()).toEqual(before);
     // An account that was read before the change, and its positions after it: never a margin that there was not.
-    const [seen] = await withPositions(tenant, [heldBefore]);
+    const [seen] = (await withPositions(tenant, [heldBefore])).map(sound);
     expect([seen?.balance.used_margin_minor, usedMargin("sum", seen?.positions ?? [])]).toEqual([
       1_302_062n,
       1_302_062n,

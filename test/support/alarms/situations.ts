@@ -198,6 +198,10 @@ export const situations: Readonly<Record<string, Situation>> = {
   "refusal-not-reported": counted("the queue of refusals takes no message", "RefusalNotReported"),
   "publish-failed": counted("commits cannot be published", "EventPublishFailed"),
   "outbox-parked": counted("a commit could not be published three times", "OutboxParked"),
+  "item-unreadable": counted(
+    "a stored item is damaged, or of a schema version that this release does not know",
+    "ItemUnreadable",
+  ),
   "message-failed": counted("deliveries cannot be queued", "DeliveryMessageFailed"),
   "stream-wake-failed": counted("the queue of the stream takes no message", "StreamWakeFailed"),
   "stream-post-failed": counted("messages for open connections are refused", "StreamPostFailed"),
