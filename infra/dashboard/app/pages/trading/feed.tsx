@@ -3,15 +3,17 @@ import { command, post } from "../../api/client.ts";
 import { useCommand, useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
 import { addressWith, useAddress, useId } from "../../parts/address.ts";
-import { ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
+import { ActionButton, ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
+import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { inWords, lengthOf } from "../../parts/format.ts";
 import { ListView } from "../../parts/list.tsx";
 import { byId, listPart } from "../../parts/list-part.tsx";
-import { Crumb, Facts, PageHead, Parts } from "../../parts/page.tsx";
+import { Crumb, Facts, Json, PageHead, Parts } from "../../parts/page.tsx";
 import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Age, Clock, Id, Maybe, Waiting } from "../../parts/values.tsx";
+import { useMay } from "../../session/caller.ts";
 import { driftColumns, ResolveDrift } from "./drift.tsx";
 import { feedState } from "./feed-state.ts";
 
@@ -114,25 +116,70 @@ const rejectColumns: readonly Column<Schemas["FeedReject"]>[] = [
   { head: "At", width: 130, right: true, small: "age", cell: ({ created_at }) => <Clock at={created_at} /> },
   {
     head: "Action",
-    width: 110,
+    width: 190,
     right: true,
-    cell: (row) => (row.status === "open" ? <RetryReject reject={row} /> : null),
+    cell: (row) => (row.status === "open" ? <RejectActions reject={row} /> : null),
   },
 ];
 
-function RetryReject({ reject: { source_id: id, seq } }: { readonly reject: Schemas["FeedReject"] }) {
+/** Applies a rejected item again, or takes it off the list with a reason, beside what was booked under its name. */
+function RejectActions({ reject }: { readonly reject: Schemas["FeedReject"] }) {
+  const may = useMay();
+  const { source_id: id, reject_id: seq } = reject;
   const sending = useCommand("Retry a reject", (path: { readonly id: string; readonly seq: string }) =>
     post("/feed/sources/{id}/rejects/{seq}/retry", { path }, {}),
   );
   return (
-    <Button
-      variant="default"
-      disabled={sending.isPending}
-      title={sending.error?.message}
-      onClick={() => sending.mutate({ id, seq })}
-    >
-      {sending.error === null ? "Retry" : "Refused"}
-    </Button>
+    <span className="with-icon">
+      <Button
+        variant="default"
+        disabled={sending.isPending}
+        title={sending.error?.message}
+        onClick={() => sending.mutate({ id, seq })}
+      >
+        {sending.error === null ? "Retry" : "Refused"}
+      </Button>
+      {may("transactions:settle") && (
+        <ActionButton word="Dismiss…" dialog={(close) => <DismissReject reject={reject} onClose={close} />} />
+      )}
+    </span>
+  );
+}
+
+interface DismissProps {
+  readonly reject: Schemas["FeedReject"];
+  readonly onClose: () => void;
+}
+
+function DismissReject({ reject, onClose }: DismissProps) {
+  const { source_id: id, reject_id: seq, item, booked } = reject;
+  return (
+    <FormDialog
+      title={`Dismiss the rejected item ${reject.seq}`}
+      wide
+      intro={
+        <>
+          <p>{reject.detail} It will never be applied.</p>
+          <Json value={item} label="Rejected item" />
+          {booked && <Json value={booked} label="What was booked under its name" />}
+        </>
+      }
+      fields={[
+        { name: "code", label: "Reason", first: "reviewed", help: "A code." },
+        { name: "message", label: "In words", optional: true },
+      ]}
+      submit="Dismiss"
+      run={(entered, key) => {
+        const message = textOf(entered, "message");
+        const reason = { code: textOf(entered, "code") ?? "", ...(message && { message }) };
+        return command("POST", "/feed/sources/{id}/rejects/{seq}/dismiss", {
+          key,
+          path: { id, seq },
+          body: { reason },
+        });
+      }}
+      onClose={onClose}
+    />
   );
 }
 
@@ -177,7 +224,7 @@ function Exchanged({ id }: { readonly id: string }) {
           path: "/feed/sources/{id}/rejects",
           caption: "Rejected items",
           columns: rejectColumns,
-          idOf: ({ seq }) => seq,
+          idOf: ({ reject_id }) => reject_id,
           empty: { title: "No rejected items", text: "Items that could not be applied appear here, with a retry." },
         }),
         listPart(id, {
