@@ -108,6 +108,26 @@ describe("the journal of a bridge", () => {
     expect(journal.cursor).toBe(2);
   });
 
+  it("records a deal whose name the venue gave on another day, or to another content", async () => {
+    const path = newFile();
+    const on = (day: string, lots = "0.10", price = "1.1") =>
+      fill("D-1", "buy", lots, { price, at: `${day}T09:00:00.120Z` });
+    const [monday, tuesday] = ["2026-11-23", "2026-11-24"];
+    const deals = async (...events: VenueEvent[]) => {
+      const journal = await open(path, source("1"));
+      await journal.record(events);
+      await journal.compact();
+      return journal.unsent(100).items.map(({ data }) => `${data["deal_id"]} ${data["lots"]}`);
+    };
+    expect(await deals(on(monday), on(monday, "0.1", "1.10"))).toEqual(["D-1 0.10"]);
+    expect(await deals(on(tuesday), on(tuesday), on(monday))).toEqual(["D-1 0.10", "D-1@2026-11-24 0.10"]);
+    const [, , ...conflicts] = await deals(on(monday, "0.20"), on(tuesday, "0.30"), on(monday));
+    expect(conflicts).toEqual(["D-1 0.20", "D-1@2026-11-24 0.30"]);
+    const journal = await open(path, source("1"));
+    await journal.record([fill("D-1", "buy", "0.10")]);
+    expect(journal.unsent(100).items).toHaveLength(4);
+  });
+
   it("keeps all events of a message with its cursor or none, wherever a crash cuts its record off", async () => {
     const path = newFile();
     const journal = await open(path, source("1"));
@@ -139,7 +159,9 @@ describe("the journal of a bridge", () => {
     const opened = (deal_id: string, first_seq: string) => {
       const data = { action: "open", platform_login: login, deal_id, position_id: deal_id, symbol: "EURUSD" };
       const items = [{ type: "execution", data: { ...data, side: "buy", lots: "0.10", price: "1.1" } }];
-      return { kind: "items", first_seq, items, names: [`deal:${deal_id}`], cursor: 42 };
+      const content = JSON.stringify([login, "EURUSD", "buy", "100000000000", "1100000000000"]);
+      const same = `deal:${deal_id} ${content}`;
+      return { kind: "items", first_seq, items, names: [`deal:${deal_id}`, same, `${same} `], cursor: 42 };
     };
     const records = [{ ...base, ...rest }, opened("D-1", "1"), opened("D-2", "2"), { kind: "cursor", cursor: 43 }];
     writeFileSync(path, records.map((record) => `${JSON.stringify(record)}\n`).join(""));

@@ -1,5 +1,6 @@
 import { UsageError } from "../../../shared/runtime/command-line.ts";
 import { Book, type FeedItem, type StoredBook } from "./book.ts";
+import { DealName } from "./deal-names.ts";
 import { DurableLog, type LogRecord } from "./durable-log.ts";
 import type { Adjusted, Outcome, VenueEvent } from "./venue.ts";
 
@@ -45,8 +46,10 @@ type Entry =
   | ({ readonly kind: "attempt" } & Attempt)
   | { readonly kind: "acked"; readonly command_id: string; readonly attempt: number };
 
-/** Names of deals and operations that are remembered, so that a venue may report them again under new numbers. */
-const mostNames = 20_000;
+/** Deals and operations that are remembered, so that a venue may report them again under new numbers. */
+const mostEvents = 20_000;
+/** Names that stand for them: a deal has up to four. */
+const mostNames = 4 * mostEvents;
 /** The log is written again when it has grown to this many bytes, and holds mostly what is settled. */
 const longestLog = 32 * 1024 * 1024;
 
@@ -174,8 +177,8 @@ export class Journal {
     const entries: Entry[] = [];
     try {
       for (const event of events) {
-        if (this.names.has(eventName(event))) continue;
         const entry = this.entryOf(event, cursor);
+        if (entry === undefined) continue;
         this.load(entry);
         entries.push(entry);
       }
@@ -188,10 +191,18 @@ export class Journal {
     return [{ kind: "cursor", cursor }];
   }
 
-  private entryOf(event: VenueEvent, cursor: number): Entry {
+  /** The entry of an event; undefined where it is recorded already. */
+  private entryOf(event: VenueEvent, cursor: number): Entry | undefined {
     if (event.kind === "adjusted") return { ...event, cursor };
-    const items = this.book.itemsOf(event);
-    return { kind: "items", first_seq: String(this.next), items, names: [eventName(event)], cursor };
+    const first_seq = String(this.next);
+    if (event.kind === "fill") {
+      const { isKnown, deal_id, remembered } = new DealName(event.fill, this.names);
+      const items = isKnown ? [] : this.book.itemsOf({ kind: "fill", fill: { ...event.fill, deal_id } });
+      return isKnown ? undefined : { kind: "items", first_seq, items, names: remembered, cursor };
+    }
+    const name = eventName(event);
+    if (this.names.has(name)) return undefined;
+    return { kind: "items", first_seq, items: this.book.itemsOf(event), names: [name], cursor };
   }
 
   /** Items on the disk that the service has not accepted, with their numbers. */
@@ -220,7 +231,7 @@ export class Journal {
     }
     for (const item of this.items.splice(0, Number(expected - this.accepted))) this.acceptedBook.apply(item);
     this.accepted = expected;
-    if (this.log.bytes <= longestLog || this.items.length >= mostNames) return;
+    if (this.log.bytes <= longestLog || this.items.length >= mostEvents) return;
     // A disk that fails here fails at the next record too, which ends the bridge.
     this.compact().catch(() => undefined);
   }
@@ -296,9 +307,7 @@ function nameOf({ command_id, attempt }: Pick<Attempt, "command_id" | "attempt">
   return `${command_id}#${attempt}`;
 }
 
-/** The name under which the venue may report an event again; an adjustment has its place in the venue's order alone. */
-function eventName(event: VenueEvent): string {
-  if (event.kind === "fill") return `deal:${event.fill.deal_id}`;
-  if (event.kind === "terms") return `terms:${event.change.change_id}`;
-  return event.kind === "money" ? `operation:${event.money.operation_id}` : "adjusted";
+/** The name under which the venue may report an event again. */
+function eventName(event: Exclude<VenueEvent, { kind: "adjusted" | "fill" }>): string {
+  return event.kind === "terms" ? `terms:${event.change.change_id}` : `operation:${event.money.operation_id}`;
 }
