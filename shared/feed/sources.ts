@@ -1,18 +1,21 @@
-import type { FeedSource } from "../domain/feed/source.ts";
+import { type FeedSource, isEnded } from "../domain/feed/source.ts";
 import type { TradingDecision } from "../domain/trading/changes.ts";
 import type { SourcePulse } from "../domain/trading/pricing/source.ts";
-import { limits } from "../limits.ts";
 import type { UnreadableItem } from "../runtime/unreadable.ts";
 import { feedSources, pulses } from "../table/entities.ts";
-import { countEntries } from "../table/partition.ts";
-import { type Committable, loadItems, readEach } from "../table/store.ts";
+import { keyIn, pagesOf } from "../table/partition.ts";
+import { type Committable, findReadable, loadItems, readEach } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
 import { putNew } from "../table/write.ts";
 import { tradingRef } from "../trading/items.ts";
 
-/** How many sources a tenant has, as far as the index knows yet; not more than are allowed. */
-export function sourcesOf(tenant: string): Promise<number> {
-  return countEntries(indexes.list, feedSources.all(tenant), limits.feed.max_sources);
+/** How many sources a tenant has that have not ended, as far as the index knows yet. */
+export async function sourcesOf(tenant: string): Promise<number> {
+  let count = 0;
+  for await (const { items } of pagesOf(feedSources.all(tenant), { index: indexes.list, attributes: ["pk", "sk"] })) {
+    count += (await findReadable(feedSources, items.map(keyIn))).filter((source) => !isEnded(source)).length;
+  }
+  return count;
 }
 
 /** The decision of a new source in the table's form; the claim of its name stays, for its refusal. */

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Quote } from "../../../shared/domain/trading/pricing/quote.ts";
+import { limits } from "../../../shared/limits.ts";
 import { closing, opening } from "../../support/builders/bridge.ts";
 import { atOnce } from "../../support/builders/brokerage.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
-import { withScopes } from "../../support/emulator/request.ts";
+import { newCaller, withScopes } from "../../support/emulator/request.ts";
 import { api, broker, call, caller, newSource, trader, unusedLogin } from "./feed-cases.ts";
 
 describe("text of a platform", () => {
@@ -37,6 +38,19 @@ describe("a source", () => {
     const poor = withScopes(caller, "trading:read", "admin");
     const answer = await api.call(poor, "POST", "/feed/sources", { body: { name: "mt5:poor", platform: "mt5" } });
     expect(answer).toMatchObject({ status: 403, body: { scope: "feed:write" } });
+  });
+
+  it("that has ended does not count against those that a brokerage may have", async () => {
+    const own = newCaller();
+    const register = (name: string) =>
+      api.call(own, "POST", "/feed/sources", { body: { name: `mt5:${name}`, platform: "mt5" } });
+    for (let count = 0; count < limits.feed.max_sources; count += 1) {
+      const { body } = await register(`ended-${count}`);
+      expect((await api.call(own, "DELETE", `/feed/sources/${body.id}`)).status).toBeLessThan(300);
+    }
+    const live = await atOnce(limits.feed.max_sources, (at) => register(`live-${at}`));
+    expect(live.filter(({ status }) => status !== 201)).toEqual([]);
+    expect(await register("one-more")).toMatchObject({ status: 409, body: { code: "too_many_feed_sources" } });
   });
 
   it("has a name of its own", async () => {
