@@ -14,10 +14,10 @@ import {
   refuseReceipt,
   type Transaction,
   transactionEvent,
-  transactionMarkers,
 } from "./transaction.ts";
 import { holdAmount, refuseTaking } from "./transaction-booking.ts";
 import { legChanges } from "./transaction-legs.ts";
+import { transactionMarkers } from "./transaction-names.ts";
 
 /** Decides `POST /transactions/deposit`. Nothing is credited before the deposit is completed. */
 export function requestDeposit(

@@ -14,15 +14,9 @@ import {
   refuseUnsettled,
 } from "./posting.ts";
 import { creditPolicyOf } from "./tenant.ts";
-import {
-  type AccountContext,
-  awaitsPlatform,
-  freedNames,
-  refuseFunds,
-  type Transaction,
-  transactionEvent,
-} from "./transaction.ts";
+import { type AccountContext, awaitsPlatform, refuseFunds, type Transaction, transactionEvent } from "./transaction.ts";
 import { takesMoney } from "./transaction-legs.ts";
+import { freedNames } from "./transaction-names.ts";
 
 /** Completes: what has arrived is credited, what is paid out leaves the account or the money in transit. */
 export function complete(

@@ -14,10 +14,10 @@ import {
   refuseReceipt,
   type Transaction,
   transactionEvent,
-  transactionMarkers,
 } from "../transaction.ts";
 import { book, end, giveBack, holdAmount, intoTransit, refuseTaking, settled } from "../transaction-booking.ts";
 import { legChanges } from "../transaction-legs.ts";
+import { transactionMarkers } from "../transaction-names.ts";
 import { refusePlatformAccount } from "./adjustment.ts";
 import { contraEntries } from "./entries.ts";
 import { bookLeg, draftLeg, isMovedByHand, type Transfer } from "./transfer.ts";
