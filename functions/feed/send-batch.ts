@@ -27,9 +27,8 @@ export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, 
     remainingMs: () => remainingMs() - limits.feed.reserve_ms,
   };
   return inFullTime(async () => {
-    const alive = beat(source);
     const known = await settleKnown(run, plan.known);
-    const results = await applyBatch(run, plan.fresh.map(readFeedItem), { alive, threads });
+    const results = await applyBatch(run, plan.fresh.map(readFeedItem), { alive: beat(source), threads });
     return receiptBody(await advanceSource(source, results), [...known, ...results]);
   });
 });
