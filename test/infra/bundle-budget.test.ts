@@ -11,7 +11,7 @@ import { eventSourceFunctions } from "../support/rules/architecture-rules.ts";
  * persons of the audit is 4 KiB of every command, and adding up the units of a request is 0.6 KiB of everything, as are
  * the limits of the stream.
  */
-const apiBudget = 139;
+const apiBudget = 141;
 
 /** Largest bundle in KiB of a function that is another size; each says why it may be larger or must be smaller. */
 const others: Readonly<Record<string, number>> = {
@@ -22,22 +22,22 @@ const others: Readonly<Record<string, number>> = {
   "documents/asyncapi": 87,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in. Reporting
   // who is refused is 7: the client of SQS.
-  "oauth/token": 152,
+  "oauth/token": 153,
   // The claims of an e-mail address and an external id that move, and what a merge patch replaces.
-  "clients/update": 140,
+  "clients/update": 142,
   // It links an account to the source of a platform.
-  "accounts/create": 144,
+  "accounts/create": 146,
   // A disable asks the platform of a linked account for no access, which is 8 KiB.
-  "accounts/disable": 154,
+  "accounts/disable": 155,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB, and reading the terms of these nights is 2. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved, and 3 more are what a
   // platform is asked to follow of it.
   "transactions/deposit": 211,
-  "transactions/withdrawal": 211,
+  "transactions/withdrawal": 212,
   // It asks the platform of a linked account for it.
-  "transactions/adjustment": 144,
-  "transactions/credit": 145,
+  "transactions/adjustment": 145,
+  "transactions/credit": 146,
   // The steps of a transfer over a platform are 10 KiB.
   "transactions/transfer": 230,
   // It also frees what an operation held that was put aside.
@@ -46,42 +46,42 @@ const others: Readonly<Record<string, number>> = {
   "transactions/approve": 230,
   "transactions/reject": 224,
   "accounts/update": 208,
-  "sandbox/open-trade": 195,
-  "sandbox/close-trade": 183,
+  "sandbox/open-trade": 196,
+  "sandbox/close-trade": 184,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
   "sandbox/settle-transaction": 214,
-  "sandbox/fail-transaction": 208,
+  "sandbox/fail-transaction": 209,
   "sandbox/return-transaction": 214,
   // It completes and fails transactions like the others, without deciding about positions itself.
   "sandbox/simulate-provider": 165,
   // It decides about margin and liquidations, and asks platforms for them. To find the part of a position that is
   // closed without trying each is 0.6 KiB of everything that deals.
-  "margin/evaluate": 133,
+  "margin/evaluate": 134,
   // It reads what waits for a price, and closes by deciding like the others.
-  "sandbox/match": 142,
+  "sandbox/match": 143,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 223,
+  "sandbox/set-prices": 224,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 235,
+  "sandbox/drive-account": 236,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
   "feed/send-batch": 305,
   "feed/retry-reject": 288,
   // What the end of a command books, with what follows for the margin of open positions.
   "feed/ack-command": 250,
-  "feed/requeue-command": 187,
+  "feed/requeue-command": 188,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
   "feed/resolve-drift": 314,
   // It compares positions exactly, and reads them as they are under a change of leverage.
-  "feed/send-snapshot": 162,
+  "feed/send-snapshot": 164,
   // With the moves of a command, which are the decision.
   "feed/take-commands": 135,
   // The samples of events are 27 KiB.
-  "webhooks/test": 167,
-  "sandbox/trigger-event": 168,
+  "webhooks/test": 168,
+  "sandbox/trigger-event": 169,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 319,
+  "events/sweep-events": 322,
 };
 
 const budgets = new Map<string, number>(
