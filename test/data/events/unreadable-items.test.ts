@@ -1,178 +1,22 @@
-import { type AttributeValue, GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
-import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { newId } from "../../../shared/runtime/ids.ts";
-import { optInEventTypes } from "../../../shared/schema/event-types.ts";
-import { bridge } from "../../support/builders/bridge.ts";
-import { brokerage } from "../../support/builders/brokerage.ts";
+import { describe, expect, it } from "vitest";
 import { examplePrices } from "../../support/builders/trading.ts";
-import { putMarket, putQuotes } from "../../support/builders/trading-data.ts";
-import { startApi } from "../../support/emulator/api.ts";
-import type { SentMessage } from "../../support/emulator/queue-endpoint.ts";
-import { itemsOf, readStream } from "../../support/emulator/raw-table.ts";
-import { lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
-import { startReceiver } from "../../support/stack/receiver.ts";
-
-const api = await startApi("stream");
-Object.assign(process.env, { BROKERAGE_LOCAL: "1", POWERTOOLS_LOG_LEVEL: "ERROR" });
-const receiver = await startReceiver();
-afterAll(async () => {
-  await receiver.stop();
-  await api.stop();
-});
-
-const { publishing } = await import("../../support/emulator/publishing.ts");
-const { tradingFloor } = await import("../../support/builders/trading-floor.ts");
-const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
-const { handler: sweepMargin } = await import("../../../functions/margin/sweep.ts");
-const { handler: deliverBatch } = await import("../../../functions/events/deliver.ts");
-const work = publishing(api);
-const everyType = ["*", ...optInEventTypes.slice(0, 19)];
-
-/** What the service wrote to its log. */
-const logged: Record<string, unknown>[] = [];
-beforeAll(() => {
-  vi.spyOn(process.stdout, "write").mockImplementation((line) => {
-    const text = String(line);
-    if (text.startsWith("{")) logged.push(JSON.parse(text));
-    return true;
-  });
-});
-afterEach(() => {
-  logged.splice(0);
-  delete process.env["TIME_SCALE"];
-});
-
-/** Business delays that pass at once: what is looked at again in five minutes is due now. */
-async function atOnce<T>(run: () => Promise<T>): Promise<T> {
-  process.env["TIME_SCALE"] = "1000000";
-  try {
-    return await run();
-  } finally {
-    delete process.env["TIME_SCALE"];
-  }
-}
-
-let seen = 0;
-
-/** What commits wrote goes all the way to the receivers, as the stream and the queues bring it, and then the sweeps. */
-async function settle(rounds = 2): Promise<void> {
-  for (let round = 0; round < rounds; round += 1) {
-    const records = await readStream(api.emulator);
-    const fresh = records.slice(seen);
-    seen = records.length;
-    await work.publish(fresh);
-    await atOnce(async () => {
-      await deliverAll();
-      await sweepEvents({}, lambdaContext(60_000));
-      await sweepMargin({}, lambdaContext(60_000));
-      await work.publishSent();
-      await deliverAll();
-    });
-  }
-}
-
-const deliveryQueues = ["deliver", "deliver-unproven", "retry-1m", "retry-5m", "retry-long"];
-
-async function deliverAll(): Promise<void> {
-  for (let round = 0; round < 6; round += 1) {
-    const messages = deliveryQueues.flatMap((queue) =>
-      api.queues.takeFrom(queue).map((message) => ({ queue, message })),
-    );
-    if (messages.length === 0) return;
-    for (const queue of deliveryQueues) {
-      const own = messages.filter((each) => each.queue === queue).map(({ message }) => message);
-      if (own.length > 0) await deliver(queue, own);
-    }
-  }
-}
-
-async function deliver(queue: string, messages: readonly SentMessage[]): Promise<SQSBatchResponse> {
-  const Records = messages.map(({ body }, at) => ({
-    messageId: String(at),
-    eventSourceARN: `arn:aws:sqs:eu-central-1:1:${queue}`,
-    body: JSON.stringify(body),
-  }));
-  return deliverBatch({ Records } as unknown as SQSEvent, lambdaContext(60_000));
-}
-
-/** A brokerage with one of everything, and a receiver of all its events. */
-async function newBrokerage() {
-  const caller = newCaller();
-  const { tenant_id: tenant } = caller;
-  const broker = brokerage(api, caller);
-  await putMarket(api, tenant);
-  const hook = `/${newId("whe")}`;
-  const {
-    status,
-    text,
-    body: endpoint,
-  } = await api.call(caller, "POST", "/webhook_endpoints", {
-    body: { url: `${receiver.url}${hook}`, event_types: everyType },
-  });
-  expect(status, text).toBe(201);
-  const account = await broker.account("1000.00", { type: "demo", leverage: 100 });
-  const other = await broker.account("1000.00", { type: "demo", leverage: 100 });
-  const floor = tradingFloor(tenant);
-  await floor.open(account.id, { symbol: "EURUSD", side: "buy", lots: "0.10" });
-  await floor.open(other.id, { symbol: "GBPUSD", side: "buy", lots: "0.10" });
-  const withdrawal = await broker.withdrawal(account, "10.00");
-  const source = await bridge(api, caller).newSource();
-  return { ...{ caller, tenant, broker, hook, endpoint, account, other, floor, withdrawal, source } };
-}
-
-type Brokerage = Awaited<ReturnType<typeof newBrokerage>>;
-
-/** Numbers of the events that a receiver got, by their identifiers; one that came twice is there twice. */
-function receivedBy({ hook }: Brokerage): { readonly id: string; readonly sequence: number }[] {
-  const own = receiver.received.filter(({ path }) => path === hook);
-  return own.map(({ body }) => JSON.parse(body)).map(({ id, sequence }) => ({ id, sequence: Number(sequence) }));
-}
-
-async function eventsOf({ caller }: Brokerage): Promise<{ id: string; sequence: string; type: string }[]> {
-  const found: { id: string; sequence: string; type: string }[] = [];
-  for (let after = "0"; ; ) {
-    const { body } = await api.call(caller, "GET", `/events?after_sequence=${after}&limit=100`);
-    found.push(...body.data);
-    if (!body.page.has_more) return found;
-    after = body.data.at(-1).sequence;
-  }
-}
-
-/** Every event of a brokerage came once, and all numbers are there. */
-async function expectAllOnce(own: Brokerage): Promise<void> {
-  const numbers = (await eventsOf(own)).map(({ sequence }) => Number(sequence));
-  expect(numbers).toEqual(numbers.map((_, at) => at + 1));
-  expect(
-    receivedBy(own)
-      .map(({ sequence }) => sequence)
-      .toSorted((a, b) => a - b),
-  ).toEqual(numbers);
-}
-
-/** An item in DynamoDB's own notation, and its table. */
-interface Stored {
-  readonly TableName: string;
-  readonly Item: Record<string, AttributeValue>;
-}
-
-async function stored(pk: string, sk: string): Promise<Stored> {
-  const Key = { pk: { S: pk }, sk: { S: sk } };
-  for (const TableName of [api.emulator.tableName, api.emulator.volatileTableName]) {
-    const { Item } = await api.emulator.client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
-    if (Item !== undefined) return { TableName, Item };
-  }
-  throw new Error(`There is no item ${pk} ${sk}.`);
-}
-
-const put = (whole: Stored, damage: Stored["Item"] = {}) =>
-  api.emulator.client.send(new PutItemCommand({ ...whole, Item: { ...whole.Item, ...damage } }));
-
-const damages = {
-  version: () => ({ v: { N: "99" } }),
-  member: ({ member }: Case) => ({ [member]: member.endsWith("_minor") ? { S: "1" } : { N: "7.5" } }),
-  packed: ({ packed = "" }: Case) => ({ [packed]: { B: new Uint8Array([1, 2, 3, 255]) } }),
-} satisfies Record<string, (one: Case) => Stored["Item"]>;
+import { putQuotes } from "../../support/builders/trading-data.ts";
+import { itemsOf } from "../../support/emulator/raw-table.ts";
+import { lambdaContext, type TestCaller } from "../../support/emulator/request.ts";
+import {
+  api,
+  type Brokerage,
+  damages,
+  eventsOf,
+  expectAllOnce,
+  logged,
+  newBrokerage,
+  put,
+  receivedBy,
+  settle,
+  stored,
+  sweepEvents,
+} from "./unreadable-cases.ts";
 
 /** Where one item of a kind is, what of it is damaged, and what readers and decisions meet. */
 interface Case {
@@ -355,6 +199,69 @@ describe("an item that cannot be read", () => {
     },
     60_000,
   );
+});
+
+describe("a commit that waits and cannot be read", () => {
+  it.each(["version", "member", "packed"] as const)(
+    "(%s) is parked as it is with its error, holds no other, and is published once when it was repaired and released",
+    async (damage) => {
+      const own = await newBrokerage();
+      await settle();
+      const late = await own.broker.deposit(own.other, "7.00");
+      const [{ pk, sk } = { pk: "", sk: "" }] = (
+        await itemsOf(api.emulator, { type: "OUTBOX", tenant: own.tenant })
+      ).map((item) => ({ pk: String(item["pk"]), sk: String(item["sk"]) }));
+      const whole = await stored(pk, sk);
+      await put(whole, damages[damage]({ member: "created_at", packed: "events" }));
+      const next = await own.broker.deposit(own.other, "8.00");
+      logged.splice(0);
+      await settle();
+      expect((await eventsOf(own)).at(-1)).toMatchObject({ resource: { id: next.id } });
+      const entries = logged.filter(({ key }) => key === `${pk} ${sk}`).map(({ message }) => message);
+      expect(new Set(entries)).toEqual(
+        new Set(["A stored item cannot be read.", "A commit was parked: its events could not be published."]),
+      );
+      const parked = await stored(pk, sk.replace("OUTBOX", "PARKED"));
+      expect(parked.Item["error_message"]?.S).toContain(`${pk} ${sk} cannot be read`);
+      // What a person writes who repairs it, or what a release does that knows the version.
+      await put(parked, { stored: { M: whole.Item } });
+      await expect(sweepEvents({ action: "release_parked" }, lambdaContext(60_000))).resolves.toMatchObject({
+        left: 0,
+      });
+      await settle();
+      expect((await eventsOf(own)).at(-1)).toMatchObject({ resource: { id: late.id } });
+      await expectAllOnce(own);
+    },
+    60_000,
+  );
+});
+
+describe("a release before the one that wrote the table", () => {
+  it("parks the commit and leaves the event out that it does not know, and loses neither", async () => {
+    const own = await newBrokerage();
+    await settle();
+    const newer = { v: { N: "3" } };
+    const event = await stored(`${own.tenant}|EVT|0|0`, "0000000000000004");
+    await put(event, newer);
+    const late = await own.broker.deposit(own.other, "7.00");
+    const [waiting] = await itemsOf(api.emulator, { type: "OUTBOX", tenant: own.tenant });
+    const outbox = await stored(String(waiting?.["pk"]), String(waiting?.["sk"]));
+    await put(outbox, newer);
+    await own.broker.deposit(own.other, "8.00");
+    await settle();
+    const { body } = await api.call(own.caller, "GET", "/events?limit=100");
+    expect([body.data.length, body.page.unreadable]).toEqual([Number(body.data.at(-1).sequence) - 1, 1]);
+    const { status, body: answer } = await api.call(own.caller, "GET", `/events/${event.Item["id"]?.S}`);
+    expect([status, answer.code]).toEqual([500, "unreadable_item"]);
+    // The newer release comes back: it knows both versions.
+    await put(event);
+    const parked = await stored(String(waiting?.["pk"]), String(waiting?.["sk"]).replace("OUTBOX", "PARKED"));
+    await put(parked, { stored: { M: outbox.Item } });
+    await sweepEvents({ action: "release_parked" }, lambdaContext(60_000));
+    await settle();
+    expect((await eventsOf(own)).at(-1)).toMatchObject({ resource: { id: late.id } });
+    await expectAllOnce(own);
+  }, 60_000);
 });
 
 /** Pages of one item each lead to the end of a list, and one of them says what it leaves out. */
