@@ -148,7 +148,8 @@ export const FeedSwap = z.strictObject({ position_id: PlatformId, amount: Signed
 
 /**
  * Money that a platform moved to or from an account. `kind` determines the sign of deposits, withdrawals and credit;
- * the amounts of all other kinds are signed. `reference` is the transaction that the money belongs to.
+ * the amounts of all other kinds are signed. `reference` is the transaction that the money belongs to, `deal_id` the
+ * deal: of a commission, fee or swap that is charged after it.
  */
 export const FeedBalanceOperation = z.strictObject({
   operation_id: PlatformId,
@@ -156,6 +157,7 @@ export const FeedBalanceOperation = z.strictObject({
   amount: SignedDecimal,
   kind: z.enum(["deposit", "withdrawal", "credit_in", "credit_out", ...platformKinds]),
   reference: nullable(PlatformId),
+  deal_id: nullable(PlatformId),
 });
 
 /** A symbol with its terms. `market_status` can halt it; otherwise its sessions determine the status. */

@@ -238,6 +238,7 @@ const PlatformOperation = z.object({
     "`forward` moved the money; `reverse` brought it back after a return or a failed payout.",
   ),
   at: described(Timestamp, "Time of the operation on the platform."),
+  deal_id: described(z.optional(z.string()), "Deal that the platform charged the money for; absent if it named none."),
   confirmed: described(
     z.optional(z.boolean()),
     "Whether the source has reported the operation; false while it is only acknowledged or entered by a person.",

@@ -43,7 +43,7 @@ position = read_position()
 
 def handle(message: dict) -> None:
     global position
-    # An event may be sent again after a loss of the connection, and never after one with a higher number.
+    # An event may come again, on the same connection too: drop what is not higher.
     if int(message["sequence"]) <= position:
         return
     event = message["event"]

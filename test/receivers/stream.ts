@@ -41,7 +41,7 @@ function readPosition(): number {
 }
 
 function handle({ sequence, event }: Message): void {
-  // An event may be sent again after a loss of the connection, and never after one with a higher number.
+  // An event may come again, on the same connection too: drop what is not higher.
   if (Number(sequence) <= position) return;
   console.log(`event ${sequence} ${event?.type} ${event?.id}`);
   position = Number(sequence);

@@ -98,7 +98,8 @@ export function bookOperation(
   const draft = draftTransaction(kind, { account, tenant }, request, context);
   if (!draft.ok) return draft;
   const signed = signedKinds.has(kind) ? draft.result.amount_minor : minor;
-  const joined = { source_id: source.id, operation_id, leg: "forward", at, ...numberOf(context) } as const;
+  const deal = operation.deal_id === null || operation.deal_id === undefined ? {} : { deal_id: operation.deal_id };
+  const joined = { source_id: source.id, operation_id, leg: "forward", at, ...deal, ...numberOf(context) } as const;
   const pending = { ...draft.result, amount_minor: signed, related_to: related, platform_operations: [joined] };
   const moment = moved(pending, "completed", context, null);
   const booked =

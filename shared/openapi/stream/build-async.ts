@@ -40,9 +40,10 @@ for 15 seconds: the same subscription twice changes nothing.
 ${channelTable}
 
 ## Receiving
-Events arrive in the order of their numbers, at least once per connection: keep the last number of each subscription,
-drop what is not higher, and pass it as \`after_sequence\` when you connect again. Events of the last 90 days can be
-resumed. Accounts, quotes and commands are sent as they are now: a newer state replaces one that was not sent yet.
+Events arrive in the order of their numbers, at least once: one may come again, on the same connection too. Keep the
+last number of each subscription, drop what is not higher, and pass it as \`after_sequence\` when you connect again.
+Events of the last 90 days can be resumed. Accounts, quotes and commands are sent as they are now: a newer state
+replaces one that was not sent yet.
 A batch has at most ${stream.batch_bytes / 1024} KB; a larger event is its id, type, number and link.
 
 ## Ending

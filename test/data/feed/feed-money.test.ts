@@ -25,6 +25,22 @@ const said = (results: readonly { status: string; code?: string }[]) =>
   results.map(({ status, code }) => code ?? status);
 const items = async (et: string) => (await scanTable(api.emulator)).filter((item) => item["et"] === et);
 
+describe("a commission that a platform charges after its deal", () => {
+  it("is booked, and shows the deal that it names", async () => {
+    const account = await trader("100.00");
+    const source = await newSource();
+    const late = moneyMoved(account.login, "C-1", "commission", "-3.50", { deal_id: "D-7" });
+    const [booked] = await source.send(late);
+    expect(booked).toMatchObject({ status: "applied" });
+    expect(await balanceOf(account)).toBe("96.50");
+    expect(await broker.get(`/transactions/${booked.transaction_id}`)).toMatchObject({
+      ...{ kind: "commission", amount: "-3.50" },
+      platform_operations: [{ operation_id: "C-1", deal_id: "D-7" }],
+    });
+    expect(said(await source.send(late))).toEqual(["duplicate"]);
+  });
+});
+
 describe("a deposit that is completed here and then reported by the bridge", () => {
   it("is booked once when the operation names it: 100.00 stays 100.00", async () => {
     const account = await trader(null);
