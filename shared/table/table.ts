@@ -9,7 +9,7 @@ import { sound, UnreadableItem } from "../runtime/unreadable.ts";
 import { judged } from "../runtime/verdict.ts";
 import type { Entity, Key } from "./entities.ts";
 import { metered } from "./metered.ts";
-import { facetsAttribute, schemaVersion, ttlAttribute, versionAttribute } from "./table-shape.ts";
+import { facetsAttribute, schemaVersion, versionAttribute } from "./table-shape.ts";
 
 /** Commands that only read: they wait for no verdict, and take read units. */
 const reads = [BatchGetCommand, QueryCommand];
@@ -109,12 +109,14 @@ function isSound(name: string, value: unknown): boolean {
   if (value === null || value === undefined) return name !== "version";
   if (name === "version") return Number.isSafeInteger(value);
   if (name.endsWith("_minor")) return typeof value === "bigint" || Number.isSafeInteger(value);
-  if (name.endsWith("_at")) return typeof value === "string" ? moment.test(value) : name.endsWith(ttlAttribute);
+  if (name.endsWith("_at")) return typeof value === "string" ? moment.test(value) : secondsAt.test(name);
   if (name.endsWith("_ids") || name === "event_types") return Array.isArray(value);
   return !texts.has(name) || typeof value === "string";
 }
 
 const moment = /^\d{4}-\d\d-\d\dT/;
+/** Times in seconds since the epoch. */
+const secondsAt = /^(?:\w+_)?expires_at$|^closes_at$/;
 const texts: ReadonlySet<string> = new Set([
   ...["id", "tenant_id", "account_id", "client_id", "symbol"],
   ...["currency", "base_currency", "quote_currency"],

@@ -7,17 +7,17 @@ export const streamMutations: readonly Mutation[] = [
     file: "shared/stream/member.ts",
     edits: [
       [
-        "      await this.postMembers(await this.membersOf(round, events));\n      const last",
-        "      const sending = this.membersOf(round, events);\n      const last",
+        "      await this.postMembers(await this.membersOf(round, events));\n",
+        "      const sending = this.membersOf(round, events);\n",
       ],
-      ["round.to : last);\n    }", "round.to : last);\n      await this.postMembers(await sending);\n    }"],
+      ["round, reached);\n    }", "round, reached);\n      await this.postMembers(await sending);\n    }"],
     ],
     test: { file: "test/data/stream/deliver.test.ts", name: "that did not take a message gets it again" },
   },
   {
     name: "cursor behind the page that was read",
     file: "shared/stream/member.ts",
-    edits: [["events.length < limits.stream.events_per_read ? round.to : last", "last < round.to ? round.to : last"]],
+    edits: [["advanced(this.cursors, round, reached)", "advanced(this.cursors, round, round.to)"]],
     test: { file: "test/data/stream/exactly.test.ts", name: "a client that resumes has seen every event once" },
   },
   {
