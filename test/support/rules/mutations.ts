@@ -156,7 +156,12 @@ export const mutations: readonly Mutation[] = [
   {
     name: "credit restored to the lot that paid",
     file: "shared/domain/debt.ts",
-    edits: [["return amount_minor < 0n ? consumed(lots, -amount_minor) : withChanges(", "return withChanges("]],
+    edits: [
+      [
+        "return amount_minor < 0n ? consumed(lots, -amount_minor, entry.created_at) : withChanges(",
+        "return withChanges(",
+      ],
+    ],
     test: { file: credit, name: "comes back as if the payout had not been" },
   },
   {
@@ -168,7 +173,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a prorated part rounded down",
     file: "shared/domain/internal-money/credit-lots.ts",
-    edits: [["(part + balance - 1n) / balance", "part / balance"]],
+    edits: [["(credit * amount + balance - 1n) / balance", "(credit * amount) / balance"]],
     test: { file: credit, name: "under prorate, a thousand withdrawals of a unit" },
   },
   {
