@@ -3,6 +3,7 @@ import { type Client, isVerified } from "./client.ts";
 import { announcing } from "./command/announce.ts";
 import { forwardMinor, isCommanded, issued, refuseSource } from "./command/money.ts";
 import { type Context, type Decision, type Requirement, refuse, refuseScope } from "./decision.ts";
+import { transactionMarkers } from "./internal-money/transaction-names.ts";
 import { approvalRuleOf, refuseUnapproved } from "./people/approval.ts";
 import { adjustBalance, completion, equal, notClosed, post } from "./posting.ts";
 import { creditPolicyOf } from "./tenant.ts";
@@ -17,7 +18,6 @@ import {
 } from "./transaction.ts";
 import { holdAmount, refuseTaking } from "./transaction-booking.ts";
 import { legChanges } from "./transaction-legs.ts";
-import { transactionMarkers } from "./transaction-names.ts";
 
 /** Decides `POST /transactions/deposit`. Nothing is credited before the deposit is completed. */
 export function requestDeposit(

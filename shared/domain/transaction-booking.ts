@@ -1,6 +1,7 @@
 import { type Account, accountUpdated, type Balance } from "./account.ts";
 import { type Change, type Context, type Decision, later, type Requirement, refuseScope } from "./decision.ts";
 import { contraEntries, type Leg } from "./internal-money/entries.ts";
+import { freedNames } from "./internal-money/transaction-names.ts";
 import { least } from "./money.ts";
 import {
   adjustBalance,
@@ -16,7 +17,6 @@ import {
 import { creditPolicyOf } from "./tenant.ts";
 import { type AccountContext, awaitsPlatform, refuseFunds, type Transaction, transactionEvent } from "./transaction.ts";
 import { takesMoney } from "./transaction-legs.ts";
-import { freedNames } from "./transaction-names.ts";
 
 /** Completes: what has arrived is credited, what is paid out leaves the account or the money in transit. */
 export function complete(

@@ -107,7 +107,7 @@ describe("a page", () => {
       .locator(".top")
       .getByText(/since \d\d:\d\d:\d\d/)
       .waitFor();
-    expect(await counters.getByText("nothing waits").count()).toBe(0);
+    await expect.poll(() => counters.getByText("nothing waits").count()).toBe(0);
     await expect.poll(() => counters.locator("strong").allTextContents()).toEqual(["–", "–", "–", "–"]);
     requestsEnd();
     await page.clock.fastForward(6_000);

@@ -18,71 +18,71 @@ const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 41,
   // The descriptions themselves, compressed.
-  "documents/openapi": 128,
+  "documents/openapi": 131,
   "documents/asyncapi": 88,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in. Reporting
   // who is refused is 7: the client of SQS.
-  "oauth/token": 153,
+  "oauth/token": 154,
   // The claims of an e-mail address and an external id that move, and what a merge patch replaces.
-  "clients/update": 142,
+  "clients/update": 144,
   // It links an account to the source of a platform.
-  "accounts/create": 146,
+  "accounts/create": 148,
   // A disable asks the platform of a linked account for no access, which is 8 KiB.
-  "accounts/disable": 155,
+  "accounts/disable": 157,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB, and reading the terms of these nights is 2. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved, and 3 more are what a
   // platform is asked to follow of it.
-  "transactions/deposit": 211,
-  "transactions/withdrawal": 212,
+  "transactions/deposit": 215,
+  "transactions/withdrawal": 215,
   // It asks the platform of a linked account for it.
-  "transactions/adjustment": 146,
-  "transactions/credit": 146,
+  "transactions/adjustment": 148,
+  "transactions/credit": 149,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 230,
+  "transactions/transfer": 235,
   // It also frees what an operation held that was put aside.
-  "transactions/update": 240,
+  "transactions/update": 245,
   // They are decided as the same move of an update.
-  "transactions/approve": 231,
-  "transactions/reject": 227,
-  "accounts/update": 208,
-  "sandbox/open-trade": 196,
-  "sandbox/close-trade": 184,
+  "transactions/approve": 235,
+  "transactions/reject": 231,
+  "accounts/update": 211,
+  "sandbox/open-trade": 199,
+  "sandbox/close-trade": 186,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 217,
-  "sandbox/fail-transaction": 209,
-  "sandbox/return-transaction": 217,
+  "sandbox/settle-transaction": 220,
+  "sandbox/fail-transaction": 213,
+  "sandbox/return-transaction": 220,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 167,
+  "sandbox/simulate-provider": 170,
   // It decides about margin and liquidations, and asks platforms for them. To find the part of a position that is
   // closed without trying each is 0.6 KiB of everything that deals.
-  "margin/evaluate": 134,
+  "margin/evaluate": 136,
   // It reads what waits for a price, and closes by deciding like the others.
-  "sandbox/match": 143,
+  "sandbox/match": 145,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 224,
+  "sandbox/set-prices": 226,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 236,
+  "sandbox/drive-account": 239,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 305,
-  "feed/retry-reject": 288,
+  "feed/send-batch": 310,
+  "feed/retry-reject": 293,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 250,
-  "feed/requeue-command": 188,
+  "feed/ack-command": 254,
+  "feed/requeue-command": 191,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
-  "feed/resolve-drift": 314,
+  "feed/resolve-drift": 320,
   // It compares positions exactly, and reads them as they are under a change of leverage.
-  "feed/send-snapshot": 164,
+  "feed/send-snapshot": 166,
   // With the moves of a command, which are the decision.
-  "feed/take-commands": 135,
+  "feed/take-commands": 137,
   // The samples of events are 27 KiB.
-  "webhooks/create": 141,
-  "webhooks/test": 168,
-  "sandbox/trigger-event": 169,
+  "webhooks/create": 143,
+  "webhooks/test": 170,
+  "sandbox/trigger-event": 170,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 322,
+  "events/sweep-events": 330,
 };
 
 const budgets = new Map<string, number>(

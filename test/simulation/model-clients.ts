@@ -33,7 +33,7 @@ export function moveClient(books: Books, { client: id, to }: Of<"client_status">
 }
 
 const verifications: Readonly<Record<ModelClient["verification_status"], readonly string[]>> = {
-  unverified: ["pending", "verified"],
+  unverified: ["pending", "verified", "rejected"],
   pending: ["verified", "rejected", "unverified"],
   verified: ["pending", "rejected"],
   rejected: ["pending", "verified"],

@@ -3,7 +3,7 @@ import type { Context, Decision } from "../decision.ts";
 import { adjustBalance, equal } from "../posting.ts";
 import { type AccountContext, refuseReceipt, type Transaction, transactionEvent } from "../transaction.ts";
 import { legChanges } from "../transaction-legs.ts";
-import { transactionMarkers } from "../transaction-names.ts";
+import { transactionMarkers } from "./transaction-names.ts";
 
 /**
  * Decides money that a brokerage asks for and that is undecided until a person decides about it: nothing is held or

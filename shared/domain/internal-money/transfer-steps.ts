@@ -17,9 +17,9 @@ import {
 } from "../transaction.ts";
 import { book, end, giveBack, holdAmount, intoTransit, refuseTaking, settled } from "../transaction-booking.ts";
 import { legChanges } from "../transaction-legs.ts";
-import { transactionMarkers } from "../transaction-names.ts";
 import { refusePlatformAccount } from "./adjustment.ts";
 import { contraEntries } from "./entries.ts";
+import { transactionMarkers } from "./transaction-names.ts";
 import { bookLeg, draftLeg, isMovedByHand, type Transfer } from "./transfer.ts";
 import { transferCredit } from "./transfer-booking.ts";
 import type { TransferRate } from "./transfer-rate.ts";

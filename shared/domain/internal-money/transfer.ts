@@ -26,8 +26,8 @@ import {
 } from "../transaction.ts";
 import { refuseTaking } from "../transaction-booking.ts";
 import { isLinked } from "../transaction-legs.ts";
-import { transactionMarkers } from "../transaction-names.ts";
 import { refusePlatformAccount } from "./adjustment.ts";
+import { transactionMarkers } from "./transaction-names.ts";
 import { transferCredit } from "./transfer-booking.ts";
 import type { TransferRate } from "./transfer-rate.ts";
 

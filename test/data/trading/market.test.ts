@@ -114,7 +114,12 @@ describe("the market of positions that are still being read", () => {
   it("holds the pulse of a source, and is read once when positions of the tenant were seen of it", async () => {
     const { tenant_id } = newCaller();
     await putMarket(api, tenant_id);
-    await putStored(pulses, { tenant_id, name: held.source, authoritative: "platform", heartbeat_at: "2026-11-22" });
+    await putStored(pulses, {
+      tenant_id,
+      name: held.source,
+      authoritative: "platform",
+      heartbeat_at: "2026-11-22T00:00:00.000Z",
+    });
     await readMarket(tenant_id, [held]);
     for (const reads of [2, 1]) {
       api.watched.takeCalls();

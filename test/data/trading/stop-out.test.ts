@@ -168,7 +168,7 @@ describe("the hand-over", () => {
     await act();
     const records = await work.routed();
     api.watched.interfere = ({ operation }) =>
-      operation === "TransactWriteItems" ? failure("ResourceNotFoundException") : undefined;
+      operation === "TransactWriteItems" ? failure("ValidationException") : undefined;
     expect(await work.route(records)).toEqual([]);
     expect(await work.publishSent()).toBe(0);
     expect(market.sentFor()).toEqual([[account_id, 0]]);

@@ -44,6 +44,8 @@ export async function tellOfInternalMoney({ stack, saboteur }: StoryOptions): Pr
     return body.credit.expired_at ?? undefined;
   }, 60_000);
   const transfer = { from_account_id: account_id, to_account_id, amount: "5.00" };
+  // The way of a transfer needs a price of now.
+  await quoteSymbol(stack);
   // On this clock a quote holds for 50 ms: it is asked for, replaced and not used.
   for (const _ of [1, 2]) await post("/transfer_quotes", transfer);
   await withPlacing({ stack, saboteur, account_id }, "create-transfer", () => post("/transactions/transfer", transfer));

@@ -1,6 +1,6 @@
-import type { TransactionState } from "../schema/transaction.ts";
-import type { Change, Refusal, UniqueKind } from "./decision.ts";
-import type { Transaction } from "./transaction.ts";
+import type { TransactionState } from "../../schema/transaction.ts";
+import type { Change, Refusal, UniqueKind } from "../decision.ts";
+import type { Transaction } from "../transaction.ts";
 
 /** A name that one transaction of a brokerage has at a time. */
 interface TransactionName {
