@@ -124,7 +124,7 @@ describe("the market of positions that are still being read", () => {
     for (const reads of [2, 1]) {
       api.watched.takeCalls();
       const market = await readMarketOf(tenant_id, Promise.resolve([held]), [held]);
-      expect(market.sources?.get(held.source)?.heartbeat_at).toBe("2026-11-22");
+      expect(market.sources?.get(held.source)?.heartbeat_at).toBe("2026-11-22T00:00:00.000Z");
       expect(api.watched.takeCalls()).toHaveLength(reads);
     }
   });
