@@ -22,9 +22,10 @@ export const handler = await command(
     const relinks = body.source_id !== undefined || body.platform_login !== undefined;
     const terms = namesTerms(body);
     const sourceId = body.source_id ?? (terms ? account.source_id : undefined);
-    const [{ client, source }, asked, held, corrections] = await Promise.all([
+    const [{ client, source, tenant }, asked, held, corrections] = await Promise.all([
       load({
         client: ref.client(account.client_id),
+        ...(relinks ? { tenant: ref.tenant() } : {}),
         ...(sourceId ? { source: tradingRef.feedSource(sourceId) } : {}),
       }),
       terms ? loadCommands(load, pendingCommandsOf(account)) : [],
@@ -32,7 +33,7 @@ export const handler = await command(
       relinks ? openCorrectionsOf(context.tenant_id, id) : [],
     ]);
     if (!client) return notFound();
-    const owned = { account, balance, client, source, corrections, asked };
+    const owned = { account, balance, client, source, corrections, asked, tenant };
     return decideAmendment(held, context, owned, body, amendAccount);
   },
   liveBody,

@@ -11,9 +11,10 @@ import { pageOfTransactions } from "../../shared/trading/transaction-pages.ts";
 export const handler = await list(listTransactions, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const { account_id: account, client_id: client } = query;
   const kinds = listParameter(query, "kind") ?? TransactionKind.options;
-  const states = listParameter(query, "status")?.flatMap((status) => [
-    ...new Set(kinds.map((kind) => transactions.inState(tenant, status, kind))),
-  ]);
+  const asked = listParameter(query, "status")?.flatMap((status) =>
+    kinds.map((kind) => transactions.inState(tenant, status, kind)),
+  );
+  const states = asked && [...new Set([...asked, transactions.leftToPeople(tenant)])];
   const source =
     account !== undefined
       ? ({ index: "owner", partitions: [transactions.ofAccount(tenant, account)] } as const)

@@ -27,7 +27,10 @@ type MoneyField =
 export type PendingTerms = NonNullable<AccountBody["pending"]>;
 
 /** The profile of an account as it is stored; its money is a {@link Balance} of its own (ADR 0004). */
-export interface Account extends Omit<AccountBody, MoneyField | "source_id" | "pending" | "object" | "_links"> {
+export interface Account
+  extends Omit<AccountBody, MoneyField | "source_id" | "pending" | "proposed_link" | "object" | "_links"> {
+  /** The link that one person proposed, and another one has to agree to; absent where there is none. */
+  readonly proposed_link?: NonNullable<AccountBody["proposed_link"]>;
   readonly tenant_id: string;
   /** The source whose platform moves its money, by commands; absent in items that were stored before there were any. */
   readonly source_id?: string | null;
@@ -241,6 +244,7 @@ export function accountBody(account: Account, balance: Balance): AccountBody {
     object: "account",
     source_id: account.source_id ?? null,
     pending: account.pending ?? null,
+    proposed_link: account.proposed_link ?? null,
     balance: money(balance.balance_minor),
     credit: money(balance.credit_minor),
     held: money(balance.held_minor),

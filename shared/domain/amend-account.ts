@@ -16,7 +16,9 @@ import { sameValue } from "./equality.ts";
 import type { FeedSource } from "./feed/source.ts";
 import { mergeMetadata } from "./metadata.ts";
 import { type AccountWithBalance, claimLogin, type Link, linkTo, loginMarker } from "./open-account.ts";
+import { agreeOnLink } from "./people/second-person.ts";
 import { adjustBalance, isAdjustment } from "./posting.ts";
+import type { Tenant } from "./tenant.ts";
 import { isLinked } from "./transaction-legs.ts";
 
 /** An account with its money and the client that it belongs to. */
@@ -26,6 +28,8 @@ export interface OwnedAccount extends AccountWithBalance {
   readonly source?: FeedSource | undefined;
   /** Commands that correct its balance on the platform and have not ended; looked for where the link may change. */
   readonly corrections?: readonly string[];
+  /** The policies of the brokerage, where the link may change. */
+  readonly tenant?: Tenant | undefined;
 }
 
 type Status = Account["status"];
@@ -38,11 +42,11 @@ const statusMoves: Readonly<Record<Status, readonly Status[]>> = {
 
 /** Decides `PATCH /accounts/{id}`. A patch that says what is already so changes nothing. */
 export function amendAccount(
-  { client, source, corrections = [], ...owned }: OwnedAccount,
+  { client, source, corrections = [], tenant, ...owned }: OwnedAccount,
   patch: UpdateAccount,
   context: Context,
 ): Decision<AccountWithBalance> {
-  return amend({ ...owned, source, corrections }, patch, isRetailLive(owned.account.type, client), context);
+  return amend({ ...owned, source, corrections, tenant }, patch, isRetailLive(owned.account.type, client), context);
 }
 
 /** Decides a change that has happened on a platform, whatever this service allows a client of its own. */
@@ -63,7 +67,7 @@ export function disableAccount(owned: AccountWithBalance, context: Context): Dec
 }
 
 function amend(
-  { account, balance, source, corrections = [] }: AccountWithBalance & Pick<OwnedAccount, "source" | "corrections">,
+  { account, balance, source, corrections = [], tenant }: AccountWithBalance & Partial<OwnedAccount>,
   patch: UpdateAccount,
   retail: boolean,
   context: Context,
@@ -97,8 +101,19 @@ function amend(
     const detail = "The account has credit, which the trading platform does not know.";
     return refuse("account_not_empty", detail, { extra: { left: ["credit"] } });
   }
+  if (isRelinked(account, merged) && isAside(balance)) {
+    const left = ["items that were set aside"];
+    return refuse("account_not_empty", `Source and login cannot change while there are ${left[0]}.`, {
+      extra: { left },
+    });
+  }
+  const agreed = isRelinked(account, merged)
+    ? agreeOnLink({ account, balance }, merged, tenant, context)
+    : unchanged(merged);
+  if (!agreed.ok) return agreed;
+  if (sameValue(agreed.result, account)) return unchanged({ account, balance });
   const moment = later(account.updated_at, context.now);
-  const after: Account = { ...merged, updated_at: moment, version: account.version + 1 };
+  const after: Account = { ...agreed.result, updated_at: moment, version: account.version + 1 };
   const gate = gateChanges(account, after, balance, moment);
   const shown = { account: after, balance: gate.find(isAdjustment)?.after ?? balance };
   return {
@@ -280,6 +295,7 @@ function gateChanges(before: Account, after: Account, balance: Balance, moment: 
             ? [{ attribute: "seq", is: "equal", value: balance.seq } as const]
             : []),
           ...(relinks ? [{ attribute: "pending", is: "equal", value: 0 } as const] : []),
+          ...(relinks ? [{ attribute: "held_minor", is: "equal", value: balance.held_minor } as const] : []),
           ...(isLinked(after) && !isLinked(before)
             ? [{ attribute: "credit_minor", is: "equal", value: 0n } as const]
             : []),

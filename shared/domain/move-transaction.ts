@@ -5,15 +5,16 @@ import { isCommanded } from "./command/money.ts";
 import { moveByCommand, settleInPlace } from "./command/move.ts";
 import { followedByPlatform } from "./command/settlement.ts";
 import { type Change, type Context, type Decision, refuse, refuseField, refuseScope, unchanged } from "./decision.ts";
+import { joinSetAside } from "./feed/set-aside.ts";
 import { adjustmentMoves, completeAdjustment } from "./internal-money/adjustment.ts";
 import { completeCredit, creditMoves, expireCredit } from "./internal-money/credit.ts";
 import { isCredit } from "./internal-money/credit-booking.ts";
 import { receivedDeposit } from "./internal-money/received-deposit.ts";
 import { isTransfer } from "./internal-money/transfer-state.ts";
-import { isMaker, needsAnother, underRules } from "./people/approval.ts";
+import { isUnapproved, underRules } from "./people/approval.ts";
 import { type AccountContext, moved, refuseReceipt, type Transaction } from "./transaction.ts";
 import { book, complete, end, intoTransit, reverseTransaction, settled } from "./transaction-booking.ts";
-import { legChanges } from "./transaction-legs.ts";
+import { isUndecided, legChanges } from "./transaction-legs.ts";
 
 type Scope = Context["scopes"][number];
 
@@ -66,8 +67,23 @@ function movesOf(from: TransactionState, fourEyes: boolean): Partial<Record<Tran
   return rest;
 }
 
+/** The moves of a transaction that was made for an item of a platform: its money has moved there already. */
+const reportedMoves: Partial<typeof moves> = {
+  pending: {
+    approved: "transactions:approve",
+    completed: "transactions:settle",
+    rejected: "transactions:approve",
+    cancelled: "transactions:write",
+  },
+  approved: { completed: "transactions:settle", cancelled: "transactions:write", failed: "transactions:settle" },
+};
+
 /** The moves of a transaction by its kind. What follows from a loss, or was booked by a platform, has none. */
-function movesOfKind({ kind, status }: Transaction, fourEyes: boolean): Partial<Record<TransactionState, Scope>> {
+function movesOfKind(
+  { kind, status, set_aside }: Transaction,
+  fourEyes: boolean,
+): Partial<Record<TransactionState, Scope>> {
+  if (set_aside?.created_for_item === true) return reportedMoves[status] ?? {};
   if (kind === "deposit" || kind === "withdrawal") return movesOf(status, fourEyes);
   if (isCredit({ kind })) return creditMoves(status, fourEyes);
   if (kind === "transfer_out" || kind === "transfer_in") return transferMoves[kind][status] ?? {};
@@ -99,6 +115,18 @@ function sinceStored(before: Transaction, decision: Decision<Transaction>): Deci
   return { ...decision, changes };
 }
 
+/** Decides the join of an item that is set aside for a transaction by itself; undefined where approvals are missing. */
+export function continueSetAside(
+  transaction: Transaction,
+  accountContext: AccountContext,
+  context: Context,
+): Decision<Transaction> | undefined {
+  if (transaction.set_aside === undefined || !isUndecided(transaction)) return undefined;
+  if (isUnapproved(transaction, accountContext)) return undefined;
+  const decision = joinSetAside(transaction, transaction, accountContext, context);
+  return withLegs(transaction, accountContext, decision, context);
+}
+
 /** A move with what it changes in the markers of the transaction's unjoined legs, and the events of its commands. */
 function withLegs(
   before: Transaction,
@@ -119,8 +147,11 @@ function decideMove(
 ): Decision<Transaction> {
   const from = transaction.status;
   const to = request.status ?? from;
-  if (to === from) return decideSettlement(transaction, accountContext, request, context);
-  const allowed = movesOfKind(transaction, accountContext.tenant.four_eyes);
+  const { four_eyes } = accountContext.tenant;
+  // Approvals that do not count any more are given again while the money has not moved.
+  const again = from === "approved" && request.status === from && isUnapproved(transaction, accountContext);
+  if (to === from && !again) return decideSettlement(transaction, accountContext, request, context);
+  const allowed = movesOfKind(again ? { ...transaction, status: "pending" } : transaction, four_eyes);
   const scope = allowed[to];
   if (scope === undefined) return refuseMove(from, to, allowed);
   if (!context.scopes.includes(scope)) return refuseScope(scope);
@@ -132,9 +163,14 @@ function decideMove(
   if (needsReason.has(to) && reason === null) {
     return refuseField("validation_failed", "reason", `is required for the status ${to}`, "required");
   }
-  const approved = underRules(transaction, to, accountContext.tenant, context);
+  const approved = underRules(transaction, to, accountContext, context);
   if ("decision" in approved) return approved.decision;
   const after = moved(approved.transaction, to, context, reason);
+  if (transaction.set_aside !== undefined && goesOn(to)) {
+    if (![undefined, transaction.set_aside.operation_id].includes(request.operation_id)) return refuseClaimed();
+    const given = to === "approved" ? withApproval(after, context) : approved.transaction;
+    return joinSetAside(transaction, given, accountContext, context);
+  }
   if (isTransfer(transaction) && from === "processing" && !isCommanded(accountContext.account)) {
     return refuse("illegal_transition", "The transfer is under way: its other account decides.");
   }
@@ -146,7 +182,7 @@ function decideMove(
   }
   switch (to) {
     case "approved":
-      return approve(transaction, after, accountContext, context);
+      return settled(transaction, withApproval(after, context), [], []);
     case "processing":
       return transaction.kind === "deposit"
         ? settled(transaction, after, [], [])
@@ -195,7 +231,7 @@ function refuseMove(from: TransactionState, to: TransactionState, allowed: objec
 
 /** Whether the time to decide a transaction is over: it fails as expired, if the sweep has not come by yet. */
 function isOver({ status, expires_at }: Transaction, { now }: Context): boolean {
-  return (status === "pending" || status === "approved") && expires_at !== null && expires_at <= now;
+  return isUndecided({ status }) && expires_at !== null && expires_at <= now;
 }
 
 /**
@@ -259,17 +295,11 @@ export function declineTransaction(
   return refuseMove(from, "failed", moves[from]);
 }
 
-function approve(
-  before: Transaction,
-  after: Transaction,
-  accountContext: AccountContext,
-  context: Context,
-): Decision<Transaction> {
-  if (needsAnother(before, accountContext.tenant) && isMaker(before, context)) {
-    return refuse(
-      "four_eyes_required",
-      "An application or operator other than the creator must approve this transaction.",
-    );
-  }
-  return settled(before, { ...after, approved_by: context.actor, approved_at: after.updated_at }, [], []);
+/** The approved transaction with the approval that made it so. */
+function withApproval(after: Transaction, { actor }: Context): Transaction {
+  return { ...after, approved_by: actor, approved_at: after.updated_at };
+}
+
+function refuseClaimed() {
+  return refuse("operation_known", "Another operation, which is set aside, is the money of the transaction.");
 }

@@ -45,7 +45,19 @@ type Legged = Pick<
   readonly reverse_minor?: bigint;
   readonly returning_minor?: bigint;
   readonly command_id?: string | undefined;
+  readonly set_aside?: Transaction["set_aside"];
 };
+
+/** Whether a transaction was not decided: its money has not moved here, and no platform was asked to. */
+export function isUndecided({ status }: Pick<Transaction, "status">): boolean {
+  return status === "pending" || status === "approved";
+}
+
+/** Whether a transaction has ended without its money, which its platform has moved: people settle that. */
+export function isLeftToPeople(transaction: Pick<Transaction, "status" | "set_aside">): boolean {
+  const { set_aside } = transaction;
+  return set_aside !== undefined && set_aside.taken_back_by === undefined && !isUndecided(transaction);
+}
 
 /** Whether a transaction takes what it moves from its account, and holds it until then. */
 export function takesMoney({ kind }: Pick<Transaction, "kind">): boolean {
@@ -76,7 +88,8 @@ function legsOf(transaction: Legged): Leg[] {
   const sign = subtracts(transaction) ? -1n : 1n;
   const [full, net] = [sign * gross, sign * (gross - fee)];
   const forward = kind === "deposit" ? net : full;
-  const moves = back !== undefined || !withoutMoney.has(status);
+  // An item that is set aside has claimed the leg.
+  const moves = back !== undefined || (!withoutMoney.has(status) && transaction.set_aside === undefined);
   return [
     ...(moves ? [{ name: "forward", minor: forward, alike: distinct([full, net]) } as const] : []),
     ...(back === undefined ? [] : [{ name: "reverse", minor: back, alike: distinct([back, -full, -net]) } as const]),

@@ -23,18 +23,25 @@ import {
 import type { FeedSource } from "./feed/source.ts";
 import { transferStatus } from "./internal-money/transfer-state.ts";
 import { type AmountFault, formatAmount, greatest, parseAmount } from "./money.ts";
-import type { MarginView } from "./posting.ts";
+import type { Givers } from "./people/givers.ts";
+import type { Late, MarginView } from "./posting.ts";
 import type { Tenant } from "./tenant.ts";
 
+/** Members that a stored transaction has only where there is something to say. */
+type Absent = "object" | "platform_operations" | "transfer" | "set_aside" | "_links";
 type MoneyField = "amount" | "fee" | "net_amount" | "announced_amount" | "balance_before" | "balance_after";
 
 /**
  * A deposit or withdrawal as it is stored: the wire's fields with money in minor units. A pending withdrawal is its own
  * hold.
  */
-export interface Transaction
-  extends Omit<TransactionBody, MoneyField | "object" | "platform_operations" | "transfer" | "_links"> {
+export interface Transaction extends Omit<TransactionBody, MoneyField | Absent> {
   readonly tenant_id: string;
+  /**
+   * The item of a platform that has moved its money and that is set aside until it is approved: the forward leg is
+   * claimed for it, so no command asks for that. It stays where the transaction ends until people settle the item.
+   */
+  readonly set_aside?: NonNullable<TransactionBody["set_aside"]>;
   /** Its operations on trading platforms, each with the number of the item that reported it; absent while none did. */
   readonly platform_operations: readonly (TransactionBody["platform_operations"][number] &
     Partial<Pick<FeedCause, "feed_seq">>)[];
@@ -119,7 +126,7 @@ export function transactionBody(transaction: Transaction): TransactionBody {
     withoutReturning(transaction);
   const { balance_before_minor, balance_after_minor, related_to = null, platform_operations = [], ...others } = stored;
   const { transfer, transfer_credit_minor, transfer_income_minor, ...more } = others;
-  const { announced_amount_minor: announced, ...fields } = more;
+  const { announced_amount_minor: announced, set_aside = null, ...fields } = more;
   const money = (minor: bigint) => formatAmount(minor, transaction.currency);
   return {
     ...fields,
@@ -131,6 +138,7 @@ export function transactionBody(transaction: Transaction): TransactionBody {
     balance_before: balance_before_minor === null ? null : money(balance_before_minor),
     balance_after: balance_after_minor === null ? null : money(balance_after_minor),
     related_to,
+    set_aside,
     platform_operations: platform_operations.map(({ feed_seq: _number, ...each }) => ({
       ...each,
       confirmed: each.confirmed ?? true,
@@ -170,6 +178,10 @@ export interface AccountContext {
   readonly command?: Command | undefined;
   /** The ledger since the debit of the transaction; absent unless {@link reversedFrom} asks for it. */
   readonly since_debit?: readonly Ledger[];
+  /** Those who approved the transaction, as they are now; absent where there are none. */
+  readonly givers?: Givers | undefined;
+  /** Where the item that is set aside belongs in the ledger, where a loss was corrected since it happened. */
+  readonly late?: Late | undefined;
 }
 
 /**
@@ -354,7 +366,7 @@ export function refuseAmount(fault: AmountFault, field: string, account: Pick<Ac
 
 /** An event that shows the transaction as it is after the change. */
 export function transactionEvent(
-  type: "transaction.created" | "transaction.completed" | "transaction.updated",
+  type: "transaction.created" | "transaction.completed" | "transaction.updated" | "transaction.unapproved",
   transaction: Transaction,
   previous?: Readonly<Record<string, unknown>>,
 ): DomainEvent {

@@ -3,7 +3,7 @@ import { forwardMinor } from "../domain/command/money.ts";
 import { acknowledge } from "../domain/command/settle.ts";
 import type { Context, Decision } from "../domain/decision.ts";
 import { withoutAside } from "../domain/feed/aside-money.ts";
-import type { Dedup } from "../domain/feed/records.ts";
+import { type Dedup, markOf } from "../domain/feed/records.ts";
 import { moveTransaction } from "../domain/move-transaction.ts";
 import type { AccountContext, Transaction } from "../domain/transaction.ts";
 import type { AckCommand } from "../schema/feed/command.ts";
@@ -12,7 +12,6 @@ import { type Committable, type Load, type PreparedChange, type Ref, ref } from 
 import { tradingRef, writeTrading } from "../trading/items.ts";
 import { decideTransaction } from "../trading/margin.ts";
 import { decideCommand } from "./commands.ts";
-import { markOf } from "./marks.ts";
 
 /** What is noted of the operation that an acknowledgement names, to be read with its command. */
 export function noteRef(

@@ -3,19 +3,20 @@ import type { Command } from "../domain/command/command.ts";
 import { reportTerms } from "../domain/command/terms.ts";
 import type { Context } from "../domain/decision.ts";
 import { type AccountItem, applyItem, failed, type ItemLinks, type Made, tradesNeeded } from "../domain/feed/apply.ts";
-import { withoutAside } from "../domain/feed/aside-money.ts";
+import { withChangeOf, withoutAside } from "../domain/feed/aside-money.ts";
 import type { ItemReading } from "../domain/feed/batch.ts";
 import { applyOperation } from "../domain/feed/join-operation.ts";
 import { endOrder, mirrorOrder, type Origin } from "../domain/feed/mirror-order.ts";
-import type { Dedup } from "../domain/feed/records.ts";
+import { type Dedup, markOf, resolved } from "../domain/feed/records.ts";
 import { refuseConflict, repetitionOf } from "../domain/feed/repetition.ts";
+import type { ItemDecision } from "../domain/feed/set-aside.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { setSymbol } from "../domain/feed/symbol-terms.ts";
 import { undoOf } from "../domain/feed/undo.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import { limits } from "../limits.ts";
-import { causeOf, countMetric, log } from "../runtime/log.ts";
+import { causeOf, log } from "../runtime/log.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
 import { untilAdmitted } from "../runtime/verdict.ts";
 import type { RetryFeedReject } from "../schema/feed.ts";
@@ -23,20 +24,20 @@ import { ref } from "../table/store.ts";
 import { type Attempted, decisionAbout, untilOpened } from "../trading/commit.ts";
 import { loadCommands, tradingRef } from "../trading/items.ts";
 import { symbolNamesOf } from "../trading/market.ts";
+import { noteAside } from "./aside-note.ts";
 import { accountItemRefs, type ItemOf, operationRefs, orderRefs, recordRefs } from "./item-refs.ts";
 import {
   adoptedBefore,
   lastOf,
-  markOf,
   nowNamed,
   type Records,
-  resolved,
   settled,
   settledAs,
   sinceDeal,
   takenBackBy,
   withoutUndo,
 } from "./marks.ts";
+import { announced, unexpected } from "./operation-alarms.ts";
 import { type Linked, linksOf, madeBy, nameOf, spokenOf } from "./operation-links.ts";
 import type { FeedReads } from "./unjoined-legs.ts";
 
@@ -57,6 +58,8 @@ interface Earlier {
   readonly code: string;
   readonly detail: string;
   readonly candidates?: readonly string[];
+  /** What an item that this decision sets aside does to the money of its account; absent for every other one. */
+  readonly aside_minor?: bigint;
 }
 
 /** An item whose data are what its type asks for. */
@@ -127,7 +130,8 @@ function decideOperation(
     decide: (account, market, found, context) => {
       const { tenant, known } = found;
       if (tenant === undefined) throw new Error("The tenant has no policies.");
-      const isBooked = known !== undefined && links.claimant === undefined && links.claiming === undefined;
+      const { claimant, claiming, waiting } = links;
+      const isBooked = known !== undefined && !claimant && !claiming && !waiting;
       if (isBooked && found.mark?.status !== "applied") {
         const ended = settledAs(run, reading, found, madeBy(known), context.now);
         return freed(ended, found.mark, holder, context);
@@ -143,11 +147,15 @@ function decideOperation(
           context,
         );
         const made = decision.ok ? decision.result["transaction_id"] : undefined;
-        const wanted = links.claimant?.id ?? links.named?.id ?? name;
+        const wanted = waiting?.id ?? links.claimant?.id ?? links.named?.id ?? name;
         if (made !== undefined && wanted !== undefined && made !== wanted) unexpected(run, reading, decision);
+        if (decision.ok) announced(run, reading, decision);
         return decision;
       });
-      return freed(decided, found.mark, holder, context);
+      const settledNow = freed(decided, found.mark, holder, context);
+      const minor = decided.ok && decided.result.status === "rejected" ? decided.result.aside_minor : undefined;
+      if (!settledNow.ok || minor === undefined) return settledNow;
+      return { ...settledNow, changes: withChangeOf(settledNow.changes, account.balance, 0n, minor, context) };
     },
   });
 }
@@ -166,20 +174,6 @@ async function holderOf(mark: Dedup | undefined, own: Balance, { load }: FeedRea
   const id = mark?.aside_account_id;
   if (id === undefined || id === own.account_id) return own;
   return (await load({ holder: ref.balance(id) })).holder;
-}
-
-/**
- * Logs and counts money that names a transaction and is not its money. This happens at the decision: a process that
- * dies after its commit has logged it, and one that decides again logs it again. The request is admitted by then.
- */
-function unexpected({ source }: FeedRun, { raw }: ItemReading, decision: TradingDecision<Made>): void {
-  const made = decision.ok ? decision.result : {};
-  log.warn("An operation of a platform is not the money of its transaction.", {
-    source: source.id,
-    seq: raw.seq,
-    ...made,
-  });
-  countMetric("UnexpectedOperation");
 }
 
 function decideAccountItem(
@@ -298,7 +292,7 @@ function once(
   reading: ItemReading,
   records: Records,
   now: string,
-  decide: (origin: Origin) => TradingDecision<Made>,
+  decide: (origin: Origin) => ItemDecision<Made>,
 ): TradingDecision<Verdict> {
   const { source } = run;
   const { raw, dedup, content } = reading;
@@ -320,7 +314,7 @@ function once(
   const adopted = adoptedBefore(run, reading, records, now);
   if (adopted !== undefined) return adopted;
   const at = (reading.ok ? reading.item.at : undefined) ?? reject?.created_at ?? now;
-  let decision: TradingDecision<Made>;
+  let decision: ItemDecision<Made>;
   try {
     decision = decide({ source, at });
   } catch (error) {
@@ -330,6 +324,15 @@ function once(
     decision = failed();
   }
   if (!decision.ok) return decision;
+  if (decision.aside !== undefined) {
+    const { account_id, transaction_id, detail, minor } = decision.aside;
+    const refusal = { code: "approval_required", detail, extra: { candidates: [transaction_id] } } as const;
+    const money = { aside_account_id: account_id, aside_minor: minor };
+    const noted = noteAside(run, { reading, account_id }, records, refusal, now, money, "sets_aside");
+    if (!noted.ok || noted.result.status !== "rejected") return noted;
+    const result = { ...noted.result, aside_minor: minor };
+    return { ...noted, result, changes: [...decision.changes, ...noted.changes], events: decision.events };
+  }
   const isDeal = dedup[0] === "open" || dedup[0] === "close";
   const undo = isDeal ? { undo: JSON.stringify(undoOf(decision.changes)) } : {};
   const outcome = { status: "applied", made: decision.result, ...undo } as const;

@@ -7,6 +7,7 @@ import { tradingRef } from "../trading/items.ts";
 import type { FeedRun, GoodReading } from "./decisions.ts";
 import { orderRef, positionRef } from "./marks.ts";
 import { isCommandId, nameOf } from "./operation-links.ts";
+import { rejectRefs } from "./rejects.ts";
 
 /** What is noted of an item, and the reject that it is where it is tried again. */
 export function recordRefs({ source, retried }: FeedRun, { dedup }: ItemReading) {
@@ -39,6 +40,8 @@ export function operationRefs(run: FeedRun, reading: GoodReading, { data }: Item
   const command = name !== undefined && isCommandId(name);
   return {
     ...recordRefs(run, reading),
+    // It may be set aside in the same decision.
+    ...rejectRefs(run, reading),
     tenant: ref.tenant(),
     known: tradingRef.unique("source_operation", operationMarker(run.source, data.operation_id)),
     ...(name === undefined || command ? {} : { named: ref.transaction(name) }),

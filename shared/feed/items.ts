@@ -33,7 +33,7 @@ export function retriedAudit({ id }: Pick<FeedSource, "id">, seq: string): NonNu
 /** What became of an item, as the API shows it. */
 export function resultOf(seq: string, result: Verdict): FeedResultBody {
   if (result.status !== "rejected") return { seq, status: result.status, ...result.made };
-  const { candidates, ...rest } = result;
+  const { candidates, aside_minor: _minor, ...rest } = result;
   return { seq, ...rest, ...(candidates === undefined ? {} : { candidates: [...candidates] }) };
 }
 

@@ -1,14 +1,11 @@
 import type { Account, Balance, Ledger } from "../domain/account.ts";
-import type { ItemReading } from "../domain/feed/batch.ts";
 import { positionMarker } from "../domain/feed/deals.ts";
 import { orderMarker } from "../domain/feed/mirror-order.ts";
-import type { Dedup, FeedReject } from "../domain/feed/records.ts";
-import { withContent } from "../domain/feed/repetition.ts";
+import { type Dedup, type FeedReject, markOf, type Named, resolved } from "../domain/feed/records.ts";
 import { settledSince } from "../domain/feed/reversal-repayment.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import type { DealUndo } from "../domain/feed/undo.ts";
-import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
-import { limits } from "../limits.ts";
+import type { TradingDecision } from "../domain/trading/changes.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
 import type { Reads } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
@@ -30,27 +27,6 @@ export function positionRef(source: Pick<FeedSource, "id">, name: string) {
 /** Who owns the name that a source gives an order. */
 export function orderRef(source: Pick<FeedSource, "id">, name: string) {
   return tradingRef.unique("source_order", orderMarker(source, name));
-}
-
-/** The change that resolves a reject whose item was applied. */
-export function resolved(
-  { reject: before }: Records,
-  now: string,
-  how: Pick<FeedReject, "resolution"> = {},
-): readonly TradingChange[] {
-  if (before === undefined || before.status === "resolved") return [];
-  const expires_at = Math.floor(Date.parse(now) / 1000) + limits.trading.dedup_kept_seconds;
-  const { tries, version } = before;
-  const after: FeedReject = {
-    ...before,
-    ...how,
-    status: "resolved",
-    tries: tries + 1,
-    updated_at: now,
-    version: version + 1,
-    expires_at,
-  };
-  return [{ op: "update", entity: "feed_reject", before, after }];
 }
 
 /** Nothing is left to do; a reject whose item was applied under another number is resolved by that. */
@@ -79,37 +55,6 @@ export function settledAs(
   const after = markOf(run, reading, before, now, { status: "applied", made });
   return { ...decision, changes: [...decision.changes, { op: "mark", before, after } as const] };
 }
-
-/** An item by its number, its name and what it books. */
-type Named = Pick<ItemReading, "dedup" | "content"> & { readonly raw: Pick<ItemReading["raw"], "seq"> };
-
-/** The note of what became of an item. It is kept for its time from the newest outcome on. */
-export function markOf(
-  { source, tenant_id }: { readonly source: Pick<FeedSource, "id">; readonly tenant_id: string },
-  { raw: { seq }, dedup: [kind, name], content }: Named,
-  before: Dedup | undefined,
-  now: string,
-  outcome: Pick<Dedup, "status"> & Partial<Pick<Dedup, Told>>,
-): Dedup {
-  const expires_at = Math.floor(Date.parse(now) / 1000) + limits.trading.dedup_kept_seconds;
-  return {
-    tenant_id,
-    source_id: source.id,
-    kind,
-    name,
-    seq,
-    made: {},
-    code: null,
-    detail: null,
-    created_at: before?.created_at ?? now,
-    ...(outcome.status === "applied" ? withContent(before, content) : {}),
-    ...(outcome.aside_minor === undefined ? { expires_at } : {}),
-    ...outcome,
-  };
-}
-
-/** What a note may say of what became of its item. */
-type Told = "made" | "undo" | "code" | "detail" | "candidates" | "aside_account_id" | "aside_minor";
 
 /**
  * The decision that notes an item as settled which its account was adopted with: it is in what was adopted, and would

@@ -2,12 +2,14 @@ import { type Command, type CorrectionCommand, isCorrection, isOpen } from "../d
 import { isTrading } from "../domain/debt.ts";
 import type { Drift } from "../domain/drift/drift.ts";
 import type { Made } from "../domain/feed/apply.ts";
-import { type OperationLinks, unconfirmed } from "../domain/feed/join-operation.ts";
+import { unconfirmed } from "../domain/feed/join-operation.ts";
 import { type Operation, operationMinor } from "../domain/feed/platform-money.ts";
 import type { Dedup } from "../domain/feed/records.ts";
+import type { OperationLinks } from "../domain/feed/reported.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { RetryFeedReject } from "../schema/feed.ts";
+import { giversOf } from "../table/givers.ts";
 import { type Ref, ref } from "../table/store.ts";
 import type { AccountState } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
@@ -44,16 +46,23 @@ export async function linksOf(
     claimed: owner === undefined || isCommandId(owner) ? undefined : ref.transaction(owner),
     claiming: owner === undefined || !isCommandId(owner) ? undefined : tradingRef.command(owner),
   });
+  const waiting = claimed && waitsFor(claimed, data) ? claimed : undefined;
   const claimant = claimed && unconfirmed(claimed, source, data.operation_id) ? claimed : undefined;
   const claiming = isCorrection(claimer) && claimer.feed_seq === undefined ? claimer : undefined;
   const drift = isCorrection(command) ? await driftOf(command, reads) : undefined;
   const open = known === undefined || claimant !== undefined || claiming !== undefined;
+  const givers = await giversOf(tenant_id, [named, waiting], reads.items);
   const asked = named === undefined && !isCorrection(command) && open && amount.ok;
   const candidates = asked ? await reads.candidatesOf(tenant_id, account.id, amount.result) : [];
   const since = named?.returning === undefined ? {} : await sinceDebit(named, balance);
   const adds = amount.ok && amount.result > 0n && !isTrading(data.kind) && source.authoritative === "service";
   const late = adds && at !== undefined ? await sinceMoment(balance, at) : undefined;
-  return { named, command, claimant, claiming, drift, candidates, late, ...since };
+  return { named, command, claimant, claiming, waiting, givers, drift, candidates, late, ...since };
+}
+
+/** Whether a transaction, or the people who are left with it, waits for an operation that is set aside. */
+function waitsFor({ set_aside }: Transaction, { operation_id }: Pick<Operation, "operation_id">): boolean {
+  return set_aside?.operation_id === operation_id && set_aside.taken_back_by === undefined;
 }
 
 /** The drift of a command that was given up: whether the books were found equal says what its operation is. */
@@ -71,6 +80,7 @@ export function nameOf({ reference }: Operation, said: RetryFeedReject | undefin
 export function spokenOf(said: RetryFeedReject | undefined): OperationLinks["said"] {
   const named = said?.transaction_id ?? said?.command_id;
   if (named !== undefined) return "is_named";
+  if (said?.take_back) return "take_back";
   return said?.confirm_new ? "is_new" : undefined;
 }
 

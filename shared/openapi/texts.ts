@@ -20,7 +20,7 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   "reports:read": "Read reports.",
   "audit:read": "Read the audit log.",
   admin: "Administer applications, operators and settings.",
-  "feed:write": "Submit prices and trades of a trading platform.",
+  "feed:write": "Submit prices, trades and money of a trading platform, which are booked as it reports them.",
   sandbox: "Use operations that exist in the sandbox only.",
 };
 

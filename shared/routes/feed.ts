@@ -28,6 +28,7 @@ const itemEvents = [
   "transaction.created",
   "transaction.completed",
   "transaction.updated",
+  "transaction.unapproved",
   "command.issued",
   "command.settled",
   "account.updated",
@@ -169,10 +170,13 @@ Types of items and their \`data\`:
   \`close_only\`, \`none\`).
 - \`balance_operation\`: \`operation_id\`, \`platform_login\`, \`amount\`, \`kind\` and optional \`reference\`.
   The kind determines the sign of a \`deposit\`, \`withdrawal\`, \`credit_in\` and \`credit_out\`; the amount of an
-  \`adjustment\`, \`fee\`, \`commission\`, \`dividend\`, \`swap\` or \`correction\` is signed. It is booked as reported:
-  neither approval rules nor the balance of the account can refuse it.
+  \`adjustment\`, \`fee\`, \`commission\`, \`dividend\`, \`swap\` or \`correction\` is signed. It is booked as reported,
+  whatever the balance of the account is.
   \`reference\` is the id of the matching transaction: the money is then not booked twice, and a transaction that is
-  still open takes over the state of the platform. If the amount or the account differs from the transaction, it is
+  still open takes over the state of the platform. A transaction that still needs approvals sets the item aside as
+  \`approval_required\`: the move that finds enough of them books it. So does money without a reference that an
+  approval rule covers, for which a pending transaction is created; from a source with \`authoritative: platform\` it is
+  booked, and announced by \`transaction.unapproved\`. If the amount or the account differs from the transaction, it is
   booked separately, with \`related_to\`. Without a reference, money that may belong to a transaction which the platform
   has not reported yet is set aside as \`possible_duplicate\`. Until it is resolved, an amount that it takes is held,
   and an amount that it adds counts only in the equity that decides a stop-out.
@@ -296,11 +300,13 @@ export const retryFeedReject = route({
     "Applies the item as it was received, for example once a missing account or symbol exists. An item that was " +
     "applied in the meantime returns `duplicate`. To resolve a `possible_duplicate`, pass `transaction_id`, the " +
     "transaction that the money belongs to, `command_id`, the command that it carries out, or `confirm_new` if the " +
-    "money is new. A correction that was made on the platform by hand, in place of the command of a drift, takes the " +
-    "`command_id` too, also after a snapshot resolved the drift as `agreed`: nothing is booked for it. " +
+    "money is new. If the transaction of an `approval_required` has ended, `confirm_new` creates a pending one for " +
+    "the money, and `take_back` asks the platform to take it back. A correction that was made on the platform by " +
+    "hand, in place of the command of a drift, takes the `command_id` too, also after a snapshot resolved the drift " +
+    "as `agreed`: nothing is booked for it. " +
     "Without any of them, the item is set aside again for as long as it may belong to one of them.",
   file: "feed/retry-reject",
-  scope: "feed:write",
+  scope: "transactions:settle",
   rate: "feed",
   grants: ["read", "query", "put", "update", "delete", "read:quotes"],
   named: true,

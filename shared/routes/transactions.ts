@@ -111,6 +111,20 @@ export const createWithdrawal = route({
   emits: moneyEvents,
 });
 
+/** Refusals of money that a brokerage books by itself. */
+const brokerageRefusals = [
+  "account_not_found",
+  "account_disabled",
+  "account_closed",
+  "client_closed",
+  "platform_account",
+  "source_ended",
+  "currency_mismatch",
+  "amount_precision",
+  "amount_too_large",
+  "external_id_taken",
+] as const;
+
 /** `POST /transactions/adjustment` */
 export const createAdjustment = route({
   id: "create_adjustment",
@@ -129,18 +143,7 @@ export const createAdjustment = route({
   reply: Transaction,
   status: 201,
   example: { account_id: "acc_01JD0000000000000000000002", amount: "-25.00", reason: { code: "fee_correction" } },
-  refusals: [
-    "account_not_found",
-    "account_disabled",
-    "account_closed",
-    "client_closed",
-    "platform_account",
-    "source_ended",
-    "currency_mismatch",
-    "amount_precision",
-    "amount_too_large",
-    "external_id_taken",
-  ],
+  refusals: brokerageRefusals,
   emits: ["transaction.created"],
 });
 
@@ -169,18 +172,7 @@ export const createCredit = route({
     amount: "50.00",
     reason: { code: "welcome_bonus" },
   },
-  refusals: [
-    "account_not_found",
-    "account_disabled",
-    "account_closed",
-    "client_closed",
-    "platform_account",
-    "source_ended",
-    "currency_mismatch",
-    "amount_precision",
-    "amount_too_large",
-    "external_id_taken",
-  ],
+  refusals: brokerageRefusals,
   emits: ["transaction.created"],
 });
 
@@ -290,12 +282,13 @@ export const listApprovalQueue = route({
   tag: "Transactions",
   summary: "List transactions that wait for your approval",
   description:
-    "Pending transactions that the caller can approve, oldest first: those that need an approval, that the caller " +
-    "neither created nor approved, and whose rule allows the role of the caller. A page may be short, or empty, " +
-    "while there is a next one. `expand=client` shows whose account each is of.",
+    "Transactions that the caller can approve, oldest first: those that need an approval, that the caller " +
+    "neither created nor approved, and whose rule allows the role of the caller. One that too few operators are left " +
+    "to approve is shown to everyone, and so is one that has ended without its `set_aside` item. A page may be " +
+    "short, or empty, while there is a next one. `expand=client` shows whose account each is of.",
   file: "transactions/queue",
   scope: "transactions:approve",
-  grants: ["query:state", "read"],
+  grants: ["query:state", "query:list", "read"],
   query: ListApprovalQueueQuery,
   reply: page(QueuedTransaction),
   refusals: ["invalid_cursor", "insufficient_scope"],
@@ -332,7 +325,8 @@ export const updateTransaction = route({
     "a command waits, `failed` cancels it. To settle by hand what was done on the platform, add its `operation_id`, " +
     "also when the `outcome` is `unknown`; then `not_found` says that the platform has no such operation.\n\n" +
     "A deposit of which another amount arrived is completed with `received_amount`. A transaction that was rejected " +
-    "or cancelled, or has failed, frees its `external_id` and `provider_reference` for another one.\n\n" +
+    "or cancelled, or has failed, frees its `external_id` and `provider_reference` for another one; with a " +
+    "`set_aside` item, once people have settled that.\n\n" +
     "A transfer is approved, rejected or cancelled by its debit, and goes on by itself.\n\n" +
     "Where an approval rule of the settings applies, each `approved` is recorded in `approvals`, and the transaction " +
     "stays `pending` until there are enough; nothing is paid before.",

@@ -22,6 +22,7 @@ import {
   text,
   ulid,
 } from "./fields.ts";
+import { ProposedLink } from "./people/proposals.ts";
 
 const rearmLevel =
   "Margin level above which another margin call can occur. A percentage with up to two decimals, such as `100.00`.";
@@ -271,6 +272,7 @@ export const TradingAccount = z.object({
   status: described(AccountStatus, "Account status."),
   trading_mode: described(z.enum(["full", "close_only", "none"]), "Allowed trading: `full`, `close_only` or `none`."),
   pending: PendingTerms,
+  proposed_link: described(z.nullable(ProposedLink), "Link that a second person must agree to; null if there is none."),
   ...money,
   margin_status: described(MarginStatus, "Margin status: `normal`, in a margin call or in a stop-out."),
   liquidation: described(

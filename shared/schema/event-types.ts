@@ -16,6 +16,7 @@ export const optInEventTypes = [
   "client.updated",
   "account.updated",
   "transaction.updated",
+  "transaction.unapproved",
   "margin.recovered",
   "command.issued",
   "command.settled",
@@ -52,6 +53,8 @@ export const eventTexts: Readonly<Record<EventType, string>> = {
   "client.updated": "A client was changed or verified, or its verification expired.",
   "account.updated": "An account was changed. A change of its money alone does not count.",
   "transaction.updated": "The status of a transaction changed, or what it shows of its booking.",
+  "transaction.unapproved":
+    "A trading platform moved money that an approval rule covers, and it was booked without approvals.",
   "margin.recovered":
     "The margin level of an account is above its re-arm level after a margin call. Order it by `sequence`: it does " +
     "not raise the version of the account.",

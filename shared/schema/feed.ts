@@ -290,13 +290,17 @@ export const RetryFeedRejectRequest = z
     ),
     confirm_new: described(
       z.optional(z.literal(true)),
-      "Confirms that the money is new although a transaction has the same amount.",
+      "Confirms that the money is new although a transaction has the same amount, or its transaction has ended.",
+    ),
+    take_back: described(
+      z.optional(z.literal(true)),
+      "Asks the platform to take back money whose transaction has ended without approvals.",
     ),
   })
   .check(
     z.refine(
       (said) => Object.values(said).filter((value) => value !== undefined).length <= 1,
-      "must hold at most one of transaction_id, command_id and confirm_new",
+      "must hold at most one of transaction_id, command_id, confirm_new and take_back",
     ),
   );
 

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { described } from "./described.ts";
 import { Actor } from "./event.ts";
+import { SetAside } from "./feed/set-aside.ts";
 import {
   Currency,
   createdRange,
@@ -325,6 +326,7 @@ export const Transaction = z.object({
     z.array(PlatformOperation),
     "Operations on a trading platform that moved this transaction's money.",
   ),
+  set_aside: described(z.nullable(SetAside), "Item set aside until approved, see `approval_required`; null without."),
   command_id: described(
     z.optional(z.string()),
     "Newest command that asks the trading platform to move the money, or to follow a correction that is booked; " +

@@ -131,7 +131,7 @@ export async function linkOf(
   transaction?: Transaction,
 ): Promise<Pick<AccountContext, "source" | "command" | "client">> {
   const { source_id, client_id, reopened } = account;
-  const source = source_id ?? undefined;
+  const source = transaction?.set_aside?.source_id ?? source_id ?? undefined;
   const command = source === undefined ? undefined : transaction?.command_id;
   if (source === undefined && reopened === undefined) return {};
   return load({

@@ -1,8 +1,10 @@
 import type { Account, Balance } from "../domain/account.ts";
 import type { OwnedAccount } from "../domain/amend-account.ts";
 import { unheeded } from "../domain/command/attention.ts";
+import { forwardMinor } from "../domain/command/money.ts";
 import { type AskedAccount, amendOnPlatform } from "../domain/command/terms.ts";
 import { type Context, type Decision, notFound } from "../domain/decision.ts";
+import { type AsideRecords, asideNotes, withAsideMoney } from "../domain/feed/set-aside.ts";
 import { least } from "../domain/money.ts";
 import type { AccountWithBalance } from "../domain/open-account.ts";
 import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/amend-holdings.ts";
@@ -15,16 +17,18 @@ import { isLiquidating } from "../domain/trading/risk.ts";
 import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { withMarginUpdate } from "../domain/trading/watch.ts";
 import { type AccountContext, isComplete, type Transaction } from "../domain/transaction.ts";
+import { isLeftToPeople, isUndecided } from "../domain/transaction-legs.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import { untilAdmitted } from "../runtime/verdict.ts";
 import type { UpdateAccount } from "../schema/account.ts";
+import { giversOf } from "../table/givers.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { prepared, readHolder, readsOf, untilOpened } from "./commit.ts";
 import { positionsOf } from "./holdings.ts";
-import { linkOf, tradingRef } from "./items.ts";
+import { linkOf, tradingRef, writeTrading } from "./items.ts";
 import { readMarket, readMarketOf } from "./market.ts";
 import { readRollovers } from "./nights/rollovers.ts";
-import { sinceDebit } from "./since-debit.ts";
+import { sinceDebit, sinceMoment } from "./since-debit.ts";
 
 /** What every decision about the money of an account reads first, in one read. */
 export function moneyRefs(accountId: string) {
@@ -69,6 +73,31 @@ export async function decideMoney<R>(
   return prepared(withMarginUpdate(state, decision, market, context, most), context);
 }
 
+/** Who approved a transaction, and where the item that is set aside for it belongs in the ledger. */
+async function judgedOn(
+  { tenant_id }: Context,
+  transaction: Transaction,
+  { balance }: Pick<AccountContext, "balance">,
+): Promise<Pick<AccountContext, "givers" | "late">> {
+  if (!isUndecided(transaction)) return {};
+  const { set_aside } = transaction;
+  const adds = set_aside !== undefined && forwardMinor(transaction) > 0n;
+  const [givers, late] = await Promise.all([
+    giversOf(tenant_id, [transaction]),
+    adds ? sinceMoment(balance, set_aside.at) : undefined,
+  ]);
+  return { givers, late };
+}
+
+/** What is noted of the item that is set aside for a transaction; nothing where there is none. */
+async function asideOf(load: Load, { set_aside }: Transaction): Promise<AsideRecords> {
+  if (set_aside === undefined) return {};
+  const { source_id, operation_id, seq } = set_aside;
+  const { mark } = await load({ mark: tradingRef.dedup(source_id, "operation", operation_id) });
+  // The number of the item may be that of another reject.
+  return { mark, ...(await load({ reject: tradingRef.feedReject(source_id, mark?.reject_id ?? seq) })) };
+}
+
 /**
  * Makes a decision about a transaction of the tenant, with its account, money and policies. `found` is called with
  * the transaction before anything else is read.
@@ -85,12 +114,21 @@ export async function decideTransaction(
   found(transaction);
   const { risk, ...accountContext } = await load(moneyRefs(transaction.account_id));
   if (!isComplete(accountContext)) return notFound();
-  const [held, link] = await Promise.all([
+  const [held, link, judged, aside] = await Promise.all([
     readHeld(load, context, { ...accountContext, risk }),
     linkOf(load, accountContext, transaction),
+    judgedOn(context, transaction, accountContext),
+    asideOf(load, transaction),
   ]);
-  const linked = { ...accountContext, ...link };
-  return decideMoney(held, context, linked, (now) => decide(transaction, now, context), transaction);
+  const linked = { ...accountContext, ...link, ...judged };
+  const decideNow = (now: AccountContext) =>
+    withAsideMoney(transaction, decide(transaction, now, context), aside, now, context);
+  const decision = await decideMoney(held, context, linked, decideNow, transaction);
+  if (!decision.ok) return decision;
+  const notes = asideNotes(transaction, decision.result, aside, context).map((change) => {
+    return { op: "prepared", item: writeTrading(change, context.tenant_id) } as const;
+  });
+  return notes.length === 0 ? decision : { ...decision, changes: [...decision.changes, ...notes] };
 }
 
 /** Decides a change of an account; with open positions, `held`, also what it means for their margin. */
@@ -179,7 +217,10 @@ export async function countAttention<D extends Decision<unknown> | TradingDecisi
   const refused = unheeded(changes);
   if (left.length + refused.length > 0) await untilAdmitted();
   for (const { id, status } of left) {
-    log.warn("Money was not brought back on a platform.", { transaction_id: id, status });
+    log.warn("Money that a platform has moved, or was to bring back, is left to people.", {
+      transaction_id: id,
+      status,
+    });
     countMetric("MoneyNeedsAttention");
   }
   for (const { id, account_id, type, status } of refused) {
@@ -193,5 +234,6 @@ export async function countAttention<D extends Decision<unknown> | TradingDecisi
 function leftTo(change: TradingChange): readonly Transaction[] {
   if (change.op !== "update" || change.entity !== "transaction") return [];
   const [before, after] = [change.before as Transaction, change.after as unknown as Transaction];
-  return after.outcome === "needs_attention" && before.outcome !== "needs_attention" ? [after] : [];
+  const left = isLeftToPeople(after) && !isLeftToPeople(before);
+  return left || (after.outcome === "needs_attention" && before.outcome !== "needs_attention") ? [after] : [];
 }

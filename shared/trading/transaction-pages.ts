@@ -1,15 +1,19 @@
 import { type Client, clientSummary } from "../domain/client.ts";
 import { refuseScope } from "../domain/decision.ts";
-import type { Approver } from "../domain/people/approval.ts";
-import { approvableKinds, type Queued, queuedFor } from "../domain/people/approval-queue.ts";
+import { type Approver, demandOf } from "../domain/people/approval.ts";
+import { type Queued, queuedFor } from "../domain/people/approval-queue.ts";
+import type { Operator } from "../domain/people/operator.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { Caller } from "../http/caller.ts";
 import { and, listParameter, matching, resourcePage, transactionFilters } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { refused } from "../http/problem.ts";
+import { limits } from "../limits.ts";
 import type { ClientSummaryBody } from "../schema/client.ts";
-import { clients, transactions } from "../table/entities.ts";
+import { TransactionKind } from "../schema/transaction.ts";
+import { clients, operators, transactions } from "../table/entities.ts";
+import { giversOf } from "../table/givers.ts";
 import { type ListIndex, type Page, pageOfIndex, pageWith } from "../table/list.ts";
 import { pageOfOwners } from "../table/owners.ts";
 import { findAll } from "../table/store.ts";
@@ -36,20 +40,25 @@ export function pageOfTransactions(
 }
 
 /**
- * A page of the pending transactions that wait for the approval of this caller, oldest first. The index knows neither
- * who made one nor who approved it, so a page is filtered after it is read: it may be short while there is a next one.
+ * A page of the transactions that wait for this caller, oldest first. The index knows neither who made one nor who
+ * approved it, so a page is filtered after it is read: it may be short while there is a next one.
  */
 export async function pageOfQueue(tenant: Tenant, approver: Approver, place: ListPlace): Promise<Page<Queued>> {
-  const kinds = listParameter(place.query, "kind") ?? approvableKinds;
-  const partitions = [...new Set(kinds.map((kind) => transactions.inState(tenant.id, "pending", kind)))];
+  const kinds = listParameter(place.query, "kind") ?? TransactionKind.options;
+  const undecided = (["pending", "approved"] as const).flatMap((status) =>
+    kinds.map((kind) => transactions.inState(tenant.id, status, kind)),
+  );
+  const partitions = [...new Set([...undecided, transactions.leftToPeople(tenant.id)])];
   const request = {
     ...pageRequest(place, "created_at"),
     ...matching(place.query, ["kind", "account_id", "client_id"]),
   };
   const page = await pageOfIndex<Transaction>("state", partitions, request);
+  const ruled = page.items.some((transaction) => demandOf(transaction, tenant)?.rule !== undefined);
+  const [givers, team] = await Promise.all([giversOf(tenant.id, page.items), ruled ? operatorsOf(tenant.id) : []]);
   return pageWith(
     page,
-    page.items.map((transaction) => queuedFor(transaction, tenant, approver)),
+    page.items.map((transaction) => queuedFor(transaction, { tenant, givers, operators: team }, approver)),
   );
 }
 
@@ -72,4 +81,10 @@ export async function clientsOf(
   );
   const byId = new Map(found.map((client) => [client.id, clientSummary(client)]));
   return (id) => ({ client: byId.get(id) ?? null });
+}
+
+/** All operators of a brokerage who were not removed, who are bounded. */
+async function operatorsOf(tenant: string): Promise<readonly Operator[]> {
+  const request = { limit: limits.operators.max_operators, descending: false, cursor: undefined };
+  return (await pageOfIndex<Operator>("list", [operators.all(tenant)], request)).items;
 }

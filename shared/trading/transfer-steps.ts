@@ -1,16 +1,17 @@
 import { type Context, type Decision, unchanged } from "../domain/decision.ts";
 import { isTransfer, transferStep, transferTurn } from "../domain/internal-money/transfer-state.ts";
 import { beginTransfer, creditTransfer, followCredit, undoTransfer } from "../domain/internal-money/transfer-steps.ts";
-import { expireTransaction } from "../domain/move-transaction.ts";
+import { continueSetAside, expireTransaction } from "../domain/move-transaction.ts";
 import { type AccountContext, isComplete, type Transaction } from "../domain/transaction.ts";
 import { causeOf, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
 import { type SweepResult, sweepItems } from "../table/due.ts";
 import { transactions } from "../table/entities.ts";
+import { giversOf } from "../table/givers.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { commitDecision } from "./commit.ts";
 import { linkOf } from "./items.ts";
-import { decideMoney, moneyRefs, readHeld } from "./margin.ts";
+import { decideMoney, decideTransaction, moneyRefs, readHeld } from "./margin.ts";
 import { changesOfSide, rateNow } from "./transfers.ts";
 
 type Step = Committable<Transaction | undefined>;
@@ -91,11 +92,18 @@ async function about(
 }
 
 async function begin(load: Load, context: Context, out: Transaction, { from, to }: Sides): Promise<Step> {
+  if (out.set_aside !== undefined) return decideTransaction(load, context, out.id, beginReported);
   const expired = expireTransaction(out, from, context);
   if (expired !== undefined) return expired;
   const fixed = out.transfer?.quote_id !== null || from.account.currency === to.account.currency;
   const rate = fixed ? undefined : await rateNow({ tenant: from.tenant, from, to }, out.amount_minor, context);
-  return about(load, context, from, (now) => beginTransfer(out, now, { rate, to: to.account }, context));
+  const givers = await giversOf(out.tenant_id, [out]);
+  return about(load, context, from, (now) => beginTransfer(out, { ...now, givers }, { rate, to: to.account }, context));
+}
+
+/** The platform has made the debit of a transfer: it is joined once it is approved, or left to people at its end. */
+function beginReported(out: Transaction, from: AccountContext, context: Context): Decision<Transaction> {
+  return expireTransaction(out, from, context) ?? continueSetAside(out, from, context) ?? unchanged(out);
 }
 
 async function credit(load: Load, context: Context, out: Transaction, { from, to }: Sides): Promise<Step> {

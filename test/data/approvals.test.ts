@@ -127,14 +127,18 @@ describe("the queue", () => {
     const theirs = await brokerage(api, approver).withdrawal(account, "15.00");
     const ids = made.map(({ id }) => id);
     const idsOf = (items: readonly Record<string, unknown>[]) => items.map(({ id }) => id);
+    // No one else is there yet who could give a second approval, so it waits for everyone.
+    expect((await walked(own))[0]).toMatchObject({ id: ids[0], approvals_missing: 2, approvers_left: 1 });
+    for (const each of [approver, other]) await walked(each);
 
     expect(idsOf(await walked(maker))).toEqual([theirs.id]);
     expect(idsOf(await walked(approver))).toEqual(ids);
     expect(idsOf(await walked(other))).toEqual([...ids, theirs.id]);
     expect(await walked(asOperator(own, "Max", "owner"))).toEqual([]);
     expect(await walked(own)).toEqual([]);
-    const { rule, approvals_missing, age_seconds, ...transaction } = (await walked(other))[0] ?? {};
+    const { rule, approvals_missing, approvers_left, age_seconds, ...transaction } = (await walked(other))[0] ?? {};
     expect([rule, approvals_missing, age_seconds]).toEqual([approval_rules[0], 2, expect.any(Number)]);
+    expect(approvers_left).toBe(2);
     expect(transaction).toEqual(await by.get(`/transactions/${ids[0]}`));
 
     await brokerage(api, approver).move({ id: ids[1] }, "approved");

@@ -1,7 +1,8 @@
 import type { Account, Balance, Contra, Ledger } from "../../shared/domain/account.ts";
 import type { Change } from "../../shared/domain/decision.ts";
-import { applyOperation, type OperationLinks } from "../../shared/domain/feed/join-operation.ts";
+import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
 import type { Operation } from "../../shared/domain/feed/platform-money.ts";
+import type { OperationLinks } from "../../shared/domain/feed/reported.ts";
 import { moveTransaction } from "../../shared/domain/move-transaction.ts";
 import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
 import type { AccountContext, Transaction } from "../../shared/domain/transaction.ts";

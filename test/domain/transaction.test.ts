@@ -7,6 +7,7 @@ import type { Scope } from "../../shared/schema/scope.ts";
 import type { TransactionState } from "../../shared/schema/transaction.ts";
 import {
   accepted,
+  activeGivers,
   allScopesBut,
   changesOf,
   decisionContext,
@@ -332,12 +333,10 @@ describe("four eyes", () => {
     expect(refused(own).code).toBe("four_eyes_required");
     const approved = accepted(moveTransaction(transaction, on, { status: "approved" }, other)).result;
     expect(approved).toMatchObject({ approved_by: other.actor, approved_at: decisionTime });
-    expect(moveTransaction(approved, on, { status: "completed" }, decisionContext()).ok).toBe(true);
-    const direct = request(
-      kind,
-      { amount: "1", status: "completed" },
-      strict(someAccount({}, { balance_minor: 1_000n })),
-    );
+    const givers = activeGivers(approved);
+    expect(moveTransaction(approved, { ...on, givers }, { status: "completed" }, decisionContext()).ok).toBe(true);
+    const rich = strict(someAccount({}, { balance_minor: 1_000n }));
+    const direct = request(kind, { amount: "1", status: "completed" }, rich);
     expect(refused(direct).code).toBe("four_eyes_required");
   });
 });

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Change, Decision } from "../../shared/domain/decision.ts";
-import { applyOperation, type OperationLinks } from "../../shared/domain/feed/join-operation.ts";
+import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
+import type { OperationLinks } from "../../shared/domain/feed/reported.ts";
 import { formatAmount } from "../../shared/domain/money.ts";
 import { expireTransaction, moveTransaction } from "../../shared/domain/move-transaction.ts";
 import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";

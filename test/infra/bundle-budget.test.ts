@@ -19,7 +19,7 @@ const others: Readonly<Record<string, number>> = {
   "documents/health": 41,
   // The descriptions themselves, compressed.
   "documents/openapi": 131,
-  "documents/asyncapi": 88,
+  "documents/asyncapi": 89,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in. Reporting
   // who is refused is 7: the client of SQS.
   "oauth/token": 154,
@@ -28,61 +28,63 @@ const others: Readonly<Record<string, number>> = {
   // It links an account to the source of a platform.
   "accounts/create": 148,
   // A disable asks the platform of a linked account for no access, which is 8 KiB.
-  "accounts/disable": 157,
+  "accounts/disable": 159,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB, and reading the terms of these nights is 2. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved, and 3 more are what a
   // platform is asked to follow of it.
   "transactions/deposit": 215,
-  "transactions/withdrawal": 215,
+  "transactions/withdrawal": 216,
   // It asks the platform of a linked account for it.
   "transactions/adjustment": 148,
   "transactions/credit": 149,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 235,
+  "transactions/transfer": 247,
   // It also frees what an operation held that was put aside.
-  "transactions/update": 245,
+  "transactions/update": 252,
   // They are decided as the same move of an update.
-  "transactions/approve": 235,
-  "transactions/reject": 231,
-  "accounts/update": 211,
+  "transactions/approve": 243,
+  "transactions/reject": 237,
+  "accounts/update": 213,
   "sandbox/open-trade": 199,
   "sandbox/close-trade": 186,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 220,
-  "sandbox/fail-transaction": 213,
-  "sandbox/return-transaction": 220,
+  "sandbox/settle-transaction": 229,
+  "sandbox/fail-transaction": 219,
+  "sandbox/return-transaction": 229,
   // It completes and fails transactions like the others, without deciding about positions itself.
-  "sandbox/simulate-provider": 170,
+  "sandbox/simulate-provider": 179,
   // It decides about margin and liquidations, and asks platforms for them. To find the part of a position that is
   // closed without trying each is 0.6 KiB of everything that deals.
   "margin/evaluate": 136,
   // It reads what waits for a price, and closes by deciding like the others.
   "sandbox/match": 145,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 226,
+  "sandbox/set-prices": 227,
   // It reads the events that it causes, whose payloads need their dictionary.
   "sandbox/drive-account": 239,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 310,
-  "feed/retry-reject": 293,
+  "feed/send-batch": 321,
+  "feed/retry-reject": 304,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 254,
-  "feed/requeue-command": 191,
+  "feed/ack-command": 263,
+  "feed/requeue-command": 193,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
-  "feed/resolve-drift": 320,
+  "feed/resolve-drift": 331,
   // It compares positions exactly, and reads them as they are under a change of leverage.
   "feed/send-snapshot": 166,
+  // Whose books count is changed by two persons.
+  "feed/update-source": 142,
   // With the moves of a command, which are the decision.
-  "feed/take-commands": 137,
+  "feed/take-commands": 138,
   // The samples of events are 27 KiB.
   "webhooks/create": 143,
-  "webhooks/test": 170,
-  "sandbox/trigger-event": 170,
+  "webhooks/test": 173,
+  "sandbox/trigger-event": 173,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 330,
+  "events/sweep-events": 343,
 };
 
 const budgets = new Map<string, number>(

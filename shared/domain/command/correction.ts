@@ -1,7 +1,8 @@
 import { type Change, type Context, type Decision, later, refuse } from "../decision.ts";
 import { type Drift, deltaMinor } from "../drift/drift.ts";
 import { operationMarker } from "../feed/operation-marker.ts";
-import { samePerson } from "../people/person.ts";
+import { refuseActed } from "../people/approval.ts";
+import type { Tenant } from "../tenant.ts";
 import {
   type CommandMove,
   type CorrectionCommand,
@@ -179,9 +180,12 @@ function moveToEnd({ status, not_found_at }: CorrectionCommand): CommandMove | u
  * Why a person may not hand out a command again for which nothing is booked; undefined when they may.
  * @param wanted whether it is still to be carried out
  */
-export function refuseCorrection(command: CorrectionCommand, wanted: boolean, fourEyes: boolean, { actor }: Context) {
+export function refuseCorrection(
+  { issued_by, amount_minor: minor, currency }: CorrectionCommand,
+  wanted: boolean,
+  tenant: Pick<Tenant, "four_eyes" | "approval_rules">,
+  context: Context,
+) {
   if (!wanted) return refuse("illegal_transition", "The drift is resolved, or has another command or amount.");
-  return fourEyes && samePerson(command.issued_by, actor)
-    ? refuse("four_eyes_required", "An application or operator other than the one that asked must requeue the command.")
-    : undefined;
+  return refuseActed({ minor, currency, acted: [issued_by] }, tenant, context);
 }

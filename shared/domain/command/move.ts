@@ -1,7 +1,7 @@
 import type { UpdateTransaction } from "../../schema/transaction.ts";
 import { type Change, type Context, type Decision, refuse, unchanged } from "../decision.ts";
 import { isTransfer } from "../internal-money/transfer-state.ts";
-import { samePerson } from "../people/person.ts";
+import { actedOn, refuseActed } from "../people/approval.ts";
 import {
   type AccountContext,
   type Returning,
@@ -201,10 +201,8 @@ function whileOutstanding(
     }
   }
   if (command.status === "unknown" && (operation_id !== undefined || not_found)) {
-    if (accountContext.tenant.four_eyes && samePerson(before.created_by, context.actor)) {
-      const detail = "An application or operator other than the creator must settle an unknown outcome.";
-      return refuse("four_eyes_required", detail);
-    }
+    const refusal = refuseActed(actedOn(before, { amount_minor: 0n, ...command }), accountContext.tenant, context);
+    if (refusal !== undefined) return refusal;
     const leg = command.leg ?? "forward";
     if (operation_id !== undefined && reached) {
       return ended(command, "done", byHand(before, leg, operation_id, accountContext, context), context, operation_id);

@@ -2,7 +2,7 @@ import { limits } from "../../limits.ts";
 import type { AckCommand } from "../../schema/feed/command.ts";
 import { type Change, type Context, type Decision, later, refuse, refuseField, unchanged } from "../decision.ts";
 import { type FeedSource, isEnded } from "../feed/source.ts";
-import { samePerson } from "../people/person.ts";
+import { actedOn, refuseActed } from "../people/approval.ts";
 import type { Tenant } from "../tenant.ts";
 import { type AccountContext, changed, type Transaction } from "../transaction.ts";
 import { settled } from "../transaction-booking.ts";
@@ -45,13 +45,13 @@ export interface AboutTransaction {
 export interface AboutDrift {
   readonly purpose: "drift";
   readonly drift: Corrected | undefined;
-  readonly tenant: Pick<Tenant, "four_eyes">;
+  readonly tenant: Pick<Tenant, "four_eyes" | "approval_rules">;
 }
 
 /** What was settled here, and booked at once, and the platform is to follow. */
 export interface AboutSettlement {
   readonly purpose: "settlement";
-  readonly tenant: Pick<Tenant, "four_eyes">;
+  readonly tenant: Pick<Tenant, "four_eyes" | "approval_rules">;
   /** Nothing is taken of a source that has ended; undefined where it is gone. */
   readonly source: Pick<FeedSource, "ended_at"> | undefined;
 }
@@ -317,14 +317,12 @@ export function requeueCommand(state: CommandState, context: Context): Decision<
     });
   }
   if (about.purpose !== "transaction") {
-    const { four_eyes } = about.tenant;
-    const refusal = refuseCorrection(command as CorrectionCommand, isAwaited(state), four_eyes, context);
+    const refusal = refuseCorrection(command as CorrectionCommand, isAwaited(state), about.tenant, context);
     return refusal ?? withCommand(command, { ...after, issued_by: context.actor } as CorrectionCommand);
   }
   const { transaction, accountContext } = about;
-  if (accountContext.tenant.four_eyes && samePerson(transaction.created_by, context.actor)) {
-    return refuse("four_eyes_required", "An application or operator other than the creator must requeue the command.");
-  }
+  const refusal = refuseActed(actedOn(transaction, command), accountContext.tenant, context);
+  if (refusal !== undefined) return refusal;
   if (!isAwaited(state)) return refuse("illegal_transition", "The money of the transaction has moved.");
   const marked = settled(transaction, changed(transaction, { outcome: null }, context), [], []);
   return both(about, marked, [command, after]);

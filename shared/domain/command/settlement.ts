@@ -104,7 +104,8 @@ function linked(change: Change, { account_id, named, about, ids }: Links): reado
   return [{ ...change, set: { ...change.set, settled_by }, after: { ...change.after, settled_by } }];
 }
 
-function settledBy({ settled_by = [] }: Balance, ids: readonly string[]): NonNullable<Balance["settled_by"]> {
+/** The commands that a balance names of what was settled on its account, with these. */
+export function settledBy({ settled_by = [] }: Balance, ids: readonly string[]): NonNullable<Balance["settled_by"]> {
   return [...settled_by, ...ids.map((command_id) => ({ command_id }))].slice(-limits.commands.compared_settlements);
 }
 

@@ -4,8 +4,9 @@ import { announcing } from "../command/announce.ts";
 import { type Command, type CorrectionCommand, isCorrection, isOpen, refuseOutstanding } from "../command/command.ts";
 import { correctionIssued, givenUp } from "../command/correction.ts";
 import { followedByPlatform } from "../command/settlement.ts";
-import { type Context, later, refuse, refuseField } from "../decision.ts";
+import { type Context, later, refuse, refuseField, refuseScope } from "../decision.ts";
 import { type FeedSource, isEnded, refuseEnded } from "../feed/source.ts";
+import { refuseActed } from "../people/approval.ts";
 import { samePerson } from "../people/person.ts";
 import type { Tenant } from "../tenant.ts";
 import { adoptAccount, refuseAccount } from "./adopt-account.ts";
@@ -68,8 +69,11 @@ function resolution(state: DriftState, request: ResolveDrift, context: Context):
   const { action } = request;
   const refusal = refuseAction(state, action);
   if (refusal !== undefined) return refusal;
+  const acted = action === "command_platform" ? refuseCommander(state, context) : undefined;
+  if (acted !== undefined) return acted;
   if (action === "command_platform" && !state.tenant.four_eyes) return commanded(state, context);
-  if (drift.proposal === null) return proposed(drift, { action, account_id }, context);
+  if (drift.proposal === null || isOver(drift.proposal, context))
+    return proposed(drift, { action, account_id }, context);
   if (drift.proposal.action !== action) return refuse("illegal_transition", "Another action was proposed.");
   if (drift.proposal.account_id !== account_id) {
     return refuse("illegal_transition", "It was proposed with another account.");
@@ -77,9 +81,23 @@ function resolution(state: DriftState, request: ResolveDrift, context: Context):
   if (samePerson(drift.proposal.by, context.actor)) {
     return refuse("four_eyes_required", "An application or operator other than the one that proposed it must approve.");
   }
+  if (!context.scopes.includes("transactions:approve")) return refuseScope("transactions:approve");
   if (action === "command_platform") return commanded(state, context);
   if (drift.kind === "account_unknown") return adoptedAccount(state, reason, context);
   return isMoney(drift) ? adopted(state, reason, context) : adoptedPosition(state, reason, context);
+}
+
+/** Why a caller may not have the difference moved on the platform; undefined where they may. */
+function refuseCommander({ drift, books, tenant }: DriftState, context: Context) {
+  if (books === undefined || (tenant.approval_rules ?? []).length === 0) return undefined;
+  const acted = drift.proposal === null ? [] : [drift.proposal.by];
+  const money = { minor: -deltaMinor(drift), currency: books.state.account.currency, acted };
+  return refuseActed(money, { ...tenant, four_eyes: false }, context);
+}
+
+/** Whether a proposal has had no second person for as long as one holds. */
+function isOver({ at }: NonNullable<Drift["proposal"]>, { now }: Context): boolean {
+  return Date.parse(now) - Date.parse(at) >= limits.approvals.proposal_seconds * 1000;
 }
 
 function isMoney({ kind }: Drift): boolean {

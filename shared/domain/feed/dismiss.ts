@@ -13,7 +13,7 @@ export function dismissReject(
   { now }: Context,
 ): TradingDecision<FeedReject> {
   if (before.status === "resolved") return refuse("illegal_transition", "The reject is resolved already.");
-  if (before.code === "possible_duplicate") {
+  if (before.code === "possible_duplicate" || before.code === "approval_required") {
     return refuse("illegal_transition", "The account holds or counts this money. Retry the item with what it is.");
   }
   const after: FeedReject = {

@@ -11,52 +11,18 @@ import { correctionReleased, correctionReported, isCorrectedBy, isCorrectedByHan
 import { commandOf, type Evidence, forwardMinor, platformMoved } from "../command/money.ts";
 import { followedByPlatform } from "../command/settlement.ts";
 import { type Change, type Context, type Decision, later, numberOf, refuse } from "../decision.ts";
-import type { Drift } from "../drift/drift.ts";
 import { isCredit } from "../internal-money/credit-booking.ts";
-import type { Late } from "../posting.ts";
-import type { Tenant } from "../tenant.ts";
-import type { TradingChange, TradingDecision } from "../trading/changes.ts";
-import { type AccountContext, awaitsPlatform, changed, type Transaction, transactionEvent } from "../transaction.ts";
+import { isUnapproved } from "../people/approval.ts";
+import { awaitsPlatform, changed, type Transaction, transactionEvent } from "../transaction.ts";
 import { type Leg, legChanges, takesMoney, unreportedLegsOf } from "../transaction-legs.ts";
 import type { Made } from "./apply.ts";
 import type { Origin } from "./mirror-order.ts";
 import { operationMarker } from "./operation-marker.ts";
-import { asHappened, bookOperation, type Operation, type OperationState, operationMinor } from "./platform-money.ts";
-
-/** What is known of the transactions that an operation could be the money of. */
-export interface OperationLinks {
-  readonly tenant: Tenant;
-  /** The transaction that the operation names, itself or by a command, or the person who tries it again. */
-  readonly named: Transaction | undefined;
-  /** The command that the operation names, or the newest one about the transaction that it names. */
-  readonly command?: Command | undefined;
-  /** The drift of the command, where that was to correct a balance and was given up. */
-  readonly drift?: Pick<Drift, "status" | "command_id" | "resolution"> | undefined;
-  /** The transaction that an acknowledgement or a person has claimed the operation for, which is to be confirmed. */
-  readonly claimant?: Transaction | undefined;
-  /** The command that corrects a balance and that an acknowledgement has claimed the operation for. */
-  readonly claiming?: CorrectionCommand | undefined;
-  /** The ledger since the debit of the named transaction, where that is needed. */
-  readonly since_debit?: AccountContext["since_debit"];
-  /** Where it belongs in the ledger, where it adds money and a loss was corrected since it happened. */
-  readonly late?: Late | undefined;
-  /**
-   * Transactions of the account with an unjoined leg of the same amount, and commands that correct it by that; looked
-   * for where none is named.
-   */
-  readonly candidates: readonly string[];
-  /** What a person says who tries the operation again: it is the money of the named transaction, or new money. */
-  readonly said: "is_named" | "is_new" | undefined;
-}
-
-/** An operation with its amount and where it comes from. */
-interface Reported {
-  readonly operation: Operation;
-  readonly minor: bigint;
-  readonly origin: Origin;
-}
-
-type Applied = Extract<TradingDecision<Made>, { ok: true }>;
+import { asHappened, type Operation, type OperationState, operationMinor } from "./platform-money.ts";
+import { type Applied, claimed, insteadOf, type OperationLinks, type Reported } from "./reported.ts";
+import type { ItemDecision } from "./set-aside.ts";
+import { decideUnasked, setAsideFor } from "./unasked.ts";
+import { decideWaiting } from "./waiting.ts";
 
 /**
  * Decides what money that a platform moved is here. An operation that names a command, or a transaction, joins the
@@ -70,7 +36,7 @@ export function applyOperation(
   links: OperationLinks,
   origin: Origin,
   context: Context,
-): TradingDecision<Made> {
+): ItemDecision<Made> {
   const decision = decideReported(state, operation, links, origin, context);
   return followedByPlatform(decision, state.account, origin.source, context);
 }
@@ -81,11 +47,16 @@ function decideReported(
   links: OperationLinks,
   origin: Origin,
   context: Context,
-): TradingDecision<Made> {
+): ItemDecision<Made> {
   const amount = operationMinor(operation, state.account);
   if (!amount.ok) return amount;
   const reported = { operation, minor: amount.result, origin };
-  const { claimant, claiming } = links;
+  const { claimant, claiming, waiting } = links;
+  if (waiting !== undefined) {
+    const decideOther = () => decideOperation(state, reported, links, context);
+    return decideWaiting(waiting, state, reported, links, context, decideOther);
+  }
+  if (links.said === "take_back") return refuseTakingBack();
   if (claiming !== undefined) return decideClaimed(claiming, state, reported, links, context);
   if (claimant === undefined) return decideOperation(state, reported, links, context);
   if (isConfirmed(claimant, state, reported, links)) return confirm(claimant, state, reported, context);
@@ -100,9 +71,9 @@ function decideOperation(
   reported: Reported,
   links: OperationLinks & { readonly joins?: boolean },
   context: Context,
-): TradingDecision<Made> {
-  const { operation, minor, origin } = reported;
-  const { named, candidates, said, tenant, command, drift, joins = true } = links;
+): ItemDecision<Made> {
+  const { operation, minor } = reported;
+  const { named, candidates, said, command, drift, joins = true } = links;
   if (isCorrection(command)) {
     const reportedOf = operationOf(state, reported, context);
     const byHand = said === "is_named" && isCorrectedByHand(command, reportedOf, drift);
@@ -110,6 +81,7 @@ function decideOperation(
   }
   const leg = joins && named?.account_id === state.account.id ? legOf(named, minor, operation, command) : undefined;
   if (named !== undefined && leg !== undefined) {
+    if (isUnapproved(named, links)) return setAsideFor(named, state, reported, context);
     const decision = joinLeg(state, named, leg, reported, links, context);
     return decision.ok ? claimed(decision, { transaction_id: named.id }, reported) : decision;
   }
@@ -120,11 +92,11 @@ function decideOperation(
     const detail = `It could be the money of ${candidates.join(", ")}, which the platform has not reported yet.`;
     return refuse("possible_duplicate", detail, { extra: { candidates } });
   }
-  const related = named?.id ?? null;
-  const decision = bookOperation(state, operation, minor, { tenant, related, late: links.late }, origin, context);
-  if (!decision.ok) return decision;
-  const made = { transaction_id: decision.result.id, ...(related === null ? {} : { related_to: related }) };
-  return claimed(decision, made, reported);
+  return decideUnasked(state, reported, { ...links, related: named?.id ?? null }, context);
+}
+
+function refuseTakingBack() {
+  return refuse("illegal_transition", "Only an item whose transaction has ended is taken back.");
 }
 
 function operationOf(
@@ -159,7 +131,7 @@ function decideClaimed(
   reported: Reported,
   links: OperationLinks,
   context: Context,
-): TradingDecision<Made> {
+): ItemDecision<Made> {
   const { named, command } = links;
   const names = command === undefined ? named === undefined : command.id === claiming.id;
   if (names && isCorrectedBy(claiming, operationOf(state, reported, context))) {
@@ -169,13 +141,6 @@ function decideClaimed(
   if (!decision.ok) return decision;
   const changes = insteadOf(claiming.id, decision.changes);
   return { ...decision, changes: [...changes, ...correctionReleased(claiming, context)] };
-}
-
-/** Changes whose claim of an operation takes it from its owner. */
-function insteadOf(owner: string, changes: readonly TradingChange[]): readonly TradingChange[] {
-  return changes.map((change) =>
-    change.op === "claim" && change.kind === "source_operation" ? { ...change, instead_of: owner } : change,
-  );
 }
 
 /**
@@ -200,23 +165,6 @@ function legOf(
   const newest = commandOf(transaction, command, command.leg ?? "forward") !== undefined;
   const own = moves && (newest || command.status === "done");
   return own ? legs.find(({ name }) => name === command.leg) : undefined;
-}
-
-/** The decision with the claim that makes an operation one of a kind for good, whatever expires. */
-function claimed(
-  decision: Extract<Decision<Transaction>, { ok: true }>,
-  made: Made,
-  { operation: { operation_id }, origin: { source } }: Reported,
-): Applied {
-  const claim: TradingChange = {
-    op: "claim",
-    kind: "source_operation",
-    value: operationMarker(source, operation_id),
-    owner: decision.result.id,
-    refusal: { code: "illegal_transition", detail: "The operation is known." },
-    drawn: true,
-  };
-  return { ...decision, result: made, changes: [...decision.changes, claim] };
 }
 
 /** Joins an operation with a leg: nothing is booked twice, and what was still open here follows the platform. */
@@ -369,11 +317,11 @@ function confirm(
  * claimant waits for its operation again.
  */
 function withRelease(
-  decision: Applied,
+  decision: Extract<ItemDecision<Made>, { ok: true }>,
   claimant: Transaction,
   { operation: { operation_id }, origin }: Reported,
   context: Context,
-): Applied {
+): ItemDecision<Made> {
   const entry = unconfirmed(claimant, origin.source, operation_id);
   const operations = (claimant.platform_operations ?? []).filter((each) => each !== entry);
   const freed = withOperations(claimant, operations, context);

@@ -1,13 +1,23 @@
 import { limits } from "../../limits.ts";
 import type { FeedData } from "../../schema/feed.ts";
 import type { Account, Balance, Contra } from "../account.ts";
-import { type Context, type Decision, numberOf, refuse, refuseField } from "../decision.ts";
-import { moveCredit } from "../internal-money/credit-booking.ts";
+import type { Evidence } from "../command/money.ts";
+import { type Context, type Decision, numberOf, refuse, refuseField, unchanged } from "../decision.ts";
+import { isCredit, moveCredit, bookCredit as settleCredit } from "../internal-money/credit-booking.ts";
 import { consumed, lotsOf } from "../internal-money/credit-lots.ts";
 import { parseReported } from "../money.ts";
-import { type Booking, completion, type Late, post } from "../posting.ts";
+import { adjustBalance, type Booking, completion, equal, type Late, post } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
-import { draftTransaction, moved, refuseAmount, type Transaction, transactionEvent } from "../transaction.ts";
+import {
+  type AccountContext,
+  draftTransaction,
+  moved,
+  refuseAmount,
+  type Transaction,
+  transactionEvent,
+} from "../transaction.ts";
+import { book } from "../transaction-booking.ts";
+import { takesMoney } from "../transaction-legs.ts";
 import type { Origin } from "./mirror-order.ts";
 
 /** Money that a platform moved, as its bridge reports it. */
@@ -47,6 +57,13 @@ const controls: Readonly<Record<Exclude<Operation["kind"], SignedKind>, Contra["
   swap: "swap",
 };
 
+/** Kinds of an operation that move the balance. */
+type MoneyKind = Exclude<Operation["kind"], "credit_in" | "credit_out">;
+
+function isMoney(kind: string): kind is MoneyKind {
+  return kind === "deposit" || kind === "withdrawal" || kind in controls;
+}
+
 /**
  * What an operation adds to its account, in minor units. The kind gives the sign of a deposit, of a withdrawal and of
  * credit, so that `withdrawal 100.00` takes 100.00; a deposit or granted credit below zero contradicts itself.
@@ -63,30 +80,24 @@ export function operationMinor({ kind, amount }: Operation, { currency }: Pick<A
   return { ok: true, result: takes ? -size : size, changes: [], events: [] };
 }
 
-/**
- * Books an operation as it happened: a transaction that is completed at once, with the platform as its provider. What
- * this service asks of new requests is not asked: neither gates, verification nor available money, so the balance may
- * fall below zero while holds stay. Only a closed account, and what cannot be stored, refuse it.
- * @param minor what it adds to the account
- * @param related the transaction that it names and is not the money of
- */
-export function bookOperation(
-  state: OperationState,
+/** What is known of an operation that no transaction asked for. */
+export interface Unasked {
+  readonly tenant: Tenant;
+  /** The transaction that it names and is not the money of. */
+  readonly related: string | null;
+  readonly late?: Late | undefined;
+}
+
+/** The transaction that an operation makes here, pending. */
+function draftReported(
+  { account }: Pick<OperationState, "account">,
   operation: Operation,
   minor: bigint,
-  {
-    tenant,
-    related,
-    late,
-  }: { readonly tenant: Tenant; readonly related: string | null; readonly late?: Late | undefined },
-  { source, at }: Origin,
+  { tenant, related }: Unasked,
+  source: Origin["source"],
   context: Context,
 ): Decision<Transaction> {
-  const { account, balance } = state;
   if (account.status === "closed") return refuse("account_closed", "The account is closed.");
-  if (balance.balance_minor + minor < -limits.money.max_minor) {
-    return refuse("amount_too_large", "The balance would be lower than the service can hold.");
-  }
   const { kind, operation_id } = operation;
   const request = {
     account_id: account.id,
@@ -98,9 +109,34 @@ export function bookOperation(
   const draft = draftTransaction(kind, { account, tenant }, request, context);
   if (!draft.ok) return draft;
   const signed = signedKinds.has(kind) ? draft.result.amount_minor : minor;
+  return unchanged({ ...draft.result, amount_minor: signed, related_to: related });
+}
+
+/**
+ * Books an operation as it happened: a transaction that is completed at once, with the platform as its provider. What
+ * this service asks of new requests is not asked: neither gates, verification nor available money, so the balance may
+ * fall below zero while holds stay. Only a closed account, and what cannot be stored, refuse it.
+ * @param minor what it adds to the account
+ */
+export function bookOperation(
+  state: OperationState,
+  operation: Operation,
+  minor: bigint,
+  unasked: Unasked,
+  { source, at }: Origin,
+  context: Context,
+): Decision<Transaction> {
+  const { balance } = state;
+  const draft = draftReported(state, operation, minor, unasked, source, context);
+  if (!draft.ok) return draft;
+  if (balance.balance_minor + minor < -limits.money.max_minor) {
+    return refuse("amount_too_large", "The balance would be lower than the service can hold.");
+  }
+  const { kind, operation_id } = operation;
+  const { late } = unasked;
   const deal = operation.deal_id === null || operation.deal_id === undefined ? {} : { deal_id: operation.deal_id };
   const joined = { source_id: source.id, operation_id, leg: "forward", at, ...deal, ...numberOf(context) } as const;
-  const pending = { ...draft.result, amount_minor: signed, related_to: related, platform_operations: [joined] };
+  const pending = { ...draft.result, platform_operations: [joined] };
   const moment = moved(pending, "completed", context, null);
   const booked =
     kind === "credit_in" || kind === "credit_out"
@@ -121,6 +157,63 @@ export function bookOperation(
   };
 }
 
+/**
+ * Decides a pending transaction for an operation that needs approvals first, with its leg claimed for it: no command is
+ * issued, and lack of funds does not refuse it. A withdrawal holds what it takes. It does not expire, since the money
+ * has moved.
+ */
+export function awaitApproval(
+  state: Pick<OperationState, "account" | "balance">,
+  operation: Operation,
+  minor: bigint,
+  unasked: Unasked,
+  { source, at }: Origin,
+  context: Context,
+): Decision<Transaction> {
+  const draft = draftReported(state, operation, minor, unasked, source, context);
+  if (!draft.ok) return draft;
+  const { operation_id } = operation;
+  const { feed_seq: seq = "" } = context.cause ?? {};
+  const set_aside = { source_id: source.id, operation_id, seq, at, created_for_item: true };
+  const pending: Transaction = { ...draft.result, set_aside, expires_at: null };
+  const held = takesMoney(pending) ? pending.amount_minor : 0n;
+  const { balance } = state;
+  const counted = adjustBalance(balance, context, {
+    add: { pending: 1, ...(held === 0n ? {} : { held_minor: held, available_minor: -held }) },
+    // Linking the account to another login moves this number.
+    require: [equal("pos_version", balance.pos_version)],
+  });
+  return {
+    ok: true,
+    result: pending,
+    changes: [{ op: "create", entity: "transaction", item: pending }, counted],
+    events: [transactionEvent("transaction.created", pending)],
+  };
+}
+
+/** Books the operation of a transaction that was made for it, once that is approved: it completes the transaction. */
+export function bookReported(
+  before: Transaction,
+  accountContext: AccountContext,
+  { source, operation_id = "", at, feed_seq, late }: Evidence,
+  context: Context,
+): Decision<Transaction> {
+  const operation = { source_id: source.id, operation_id, leg: "forward", at } as const;
+  const joined = { ...operation, confirmed: true, ...(feed_seq !== undefined && { feed_seq }) };
+  const after = { ...moved(before, "completed", context, null), platform_operations: [joined] };
+  const { kind, amount_minor: amount } = before;
+  if (isCredit(before)) return settleCredit(before, after, accountContext, context);
+  if (!isMoney(kind)) throw new Error(`No operation makes a transaction of the kind ${kind}.`);
+  const minor = takesMoney(before) ? -amount : amount;
+  const captured = { captured_minor: takesMoney(before) ? amount : 0n, final: true } as const;
+  const placed = {
+    happened: true,
+    owed: source.authoritative === "platform",
+    ...(late !== undefined && { late }),
+  } as const;
+  return book(before, after, accountContext, context, { ...bookingOf(kind, before, minor), ...captured, ...placed });
+}
+
 /** A transaction before and after it is completed, with what it adds to the account. */
 interface Moved {
   readonly pending: Transaction;
@@ -132,7 +225,7 @@ interface Moved {
 /** Books an operation that moves the balance. */
 function bookMoney(
   state: OperationState,
-  kind: Exclude<Operation["kind"], "credit_in" | "credit_out">,
+  kind: MoneyKind,
   { pending, moment, minor, late }: Moved,
   source: Origin["source"],
   context: Context,
@@ -170,11 +263,7 @@ export function bookCredit(
 }
 
 /** What an operation books. It was never pending, and uses up no hold. */
-function bookingOf(
-  kind: Exclude<Operation["kind"], "credit_in" | "credit_out">,
-  transaction: Transaction,
-  minor: bigint,
-): Booking {
+function bookingOf(kind: MoneyKind, transaction: Transaction, minor: bigint): Booking {
   const rest = { captured_minor: 0n, final: false } as const;
   if (kind === "deposit" || kind === "withdrawal") return { ...completion(transaction), ...rest };
   return { kind, customer_minor: minor, legs: [[controls[kind], -minor]], ...rest };

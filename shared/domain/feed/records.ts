@@ -1,6 +1,10 @@
+import { limits } from "../../limits.ts";
 import type { FeedRejectBody } from "../../schema/feed.ts";
 import type { FieldError } from "../decision.ts";
-import type { DedupName } from "./batch.ts";
+import type { TradingChange } from "../trading/changes.ts";
+import type { DedupName, ItemReading } from "./batch.ts";
+import { withContent } from "./repetition.ts";
+import type { FeedSource } from "./source.ts";
 
 /** What became of an item, under the name that its source gives it: it is applied once, whatever its number is. */
 export interface Dedup {
@@ -14,7 +18,10 @@ export interface Dedup {
   readonly status: "applied" | "rejected";
   /** Identifiers of what it made, such as `trade_id`. */
   readonly made: Readonly<Record<string, string>>;
-  /** All that was applied under the name, each as JSON and the last at the end; absent where the name says it. */
+  /**
+   * All that was applied under the name, each as JSON and the last at the end; absent where the name says it. Of an
+   * operation that is set aside until a transaction is approved, what the approval will apply.
+   */
   readonly contents?: readonly string[];
   /** What it is taken back by, as JSON; only of a deal that was not. */
   readonly undo?: string;
@@ -29,6 +36,8 @@ export interface Dedup {
   readonly aside_account_id?: string;
   /** What an operation that is put aside would add to that account, with its sign. */
   readonly aside_minor?: bigint;
+  /** The reject of an operation that is set aside until a transaction is approved. */
+  readonly reject_id?: string;
   readonly created_at: string;
   /** Epoch seconds; absent as long as money of an account depends on it. */
   readonly expires_at?: number;
@@ -65,6 +74,62 @@ export interface FeedReject {
   /** Epoch seconds; only when it is resolved. */
   readonly expires_at?: number;
 }
+
+/** The change that resolves a reject whose item was applied. */
+export function resolved(
+  { reject: before }: { readonly reject?: FeedReject | undefined },
+  now: string,
+  how: Pick<FeedReject, "resolution"> = {},
+): readonly TradingChange[] {
+  if (before === undefined || before.status === "resolved") return [];
+  const expires_at = Math.floor(Date.parse(now) / 1000) + limits.trading.dedup_kept_seconds;
+  const { tries, version } = before;
+  const after: FeedReject = {
+    ...before,
+    ...how,
+    status: "resolved",
+    tries: tries + 1,
+    updated_at: now,
+    version: version + 1,
+    expires_at,
+  };
+  return [{ op: "update", entity: "feed_reject", before, after }];
+}
+
+/** An item by its number, its name and what it books. */
+export type Named = Pick<ItemReading, "dedup" | "content"> & { readonly raw: Pick<ItemReading["raw"], "seq"> };
+
+/** The note of what became of an item. It is kept for its time from the newest outcome on. */
+export function markOf(
+  { source, tenant_id }: { readonly source: Pick<FeedSource, "id">; readonly tenant_id: string },
+  { raw: { seq }, dedup: [kind, name], content }: Named,
+  before: Dedup | undefined,
+  now: string,
+  outcome: Pick<Dedup, "status"> & Partial<Pick<Dedup, Told>>,
+): Dedup {
+  const expires_at = Math.floor(Date.parse(now) / 1000) + limits.trading.dedup_kept_seconds;
+  const applied = before?.status === "applied" ? before : undefined;
+  return {
+    tenant_id,
+    source_id: source.id,
+    kind,
+    name,
+    seq,
+    made: {},
+    code: null,
+    detail: null,
+    created_at: before?.created_at ?? now,
+    ...(outcome.status === "applied" ? withContent(applied, content) : {}),
+    ...(outcome.aside_minor === undefined ? { expires_at } : {}),
+    ...outcome,
+  };
+}
+
+/** What a note may say of what became of its item. */
+type Told = "made" | "undo" | "code" | "detail" | "candidates" | keyof AsideNote;
+
+/** What is noted of an item as long as it is put aside. */
+export type AsideNote = Pick<Dedup, "contents" | "reject_id" | "aside_account_id" | "aside_minor">;
 
 /** The reject as the API shows it. */
 export function rejectBody(reject: FeedReject): FeedRejectBody {

@@ -1,6 +1,8 @@
 import { limits } from "../../limits.ts";
 import type { CreateFeedSource, FeedSourceBody, UpdateFeedSource } from "../../schema/feed/source.ts";
-import { type Context, later, refuse, unchanged } from "../decision.ts";
+import { type Context, type Decision, later, refuse, unchanged } from "../decision.ts";
+import { agreedByTwo, asksForTwo } from "../people/second-person.ts";
+import type { Tenant } from "../tenant.ts";
 import type { TradingDecision } from "../trading/changes.ts";
 import { isSilent, type SourcePulse } from "../trading/pricing/source.ts";
 
@@ -15,6 +17,8 @@ export interface FeedSource {
   readonly platform: FeedSourceBody["platform"];
   /** Who closes positions at the stop-out level of its accounts. */
   readonly authoritative: FeedSourceBody["authoritative"];
+  /** A change of that which one person proposed, and another one has to agree to; absent where there is none. */
+  readonly proposed_authoritative?: NonNullable<FeedSourceBody["proposed_authoritative"]>;
   /** How it reports swap: an item for each night, or the swap so far of a position. Absent: for each night. */
   readonly swap_reporting?: FeedSourceBody["swap_reporting"];
   /** After how many seconds without a batch it is silent; absent for the default. */
@@ -110,21 +114,52 @@ export function refuseEnded() {
 export function amendSource(
   { source: before, pulse }: Seen,
   request: UpdateFeedSource,
-  { now }: Context,
+  tenant: Pick<Tenant, "four_eyes" | "approval_rules">,
+  context: Context,
 ): TradingDecision<Seen> {
   if (isEnded(before)) return refuseEnded();
-  const { authoritative = before.authoritative, paused = before.paused ?? false } = request;
+  const { now } = context;
+  const agreed = agreeOnAuthority(before, request, tenant, context);
+  if (!agreed.ok) return agreed;
+  const { authoritative, proposed_authoritative } = agreed.result;
+  const { paused = before.paused ?? false } = request;
   const given = settings.filter((name) => request[name] !== undefined);
   const rest = Object.fromEntries(Object.entries(before).filter(([name]) => !given.some((each) => each === name)));
   const amended = { ...(rest as unknown as FeedSource), ...settingsOf(request), paused };
   const after = isPacedAlike(before, amended) ? amended : paceAgain(amended, now);
   const same = settings.every((name) => after[name] === before[name]);
-  if (same && authoritative === before.authoritative && paused === (before.paused ?? false)) {
+  const sameAuthority =
+    authoritative === before.authoritative && proposed_authoritative === before.proposed_authoritative;
+  if (same && sameAuthority && paused === (before.paused ?? false)) {
     return unchanged({ source: before, pulse });
   }
   // A source that may be silent for a shorter time now is looked at before the time that was noted.
   const sooner = after.silent_after_seconds === before.silent_after_seconds ? {} : { watch_at: now };
-  return changedSource({ source: before, pulse }, { ...sooner, authoritative }, now, after);
+  const { proposed_authoritative: _proposal, ...rested } = after;
+  const proposed = proposed_authoritative === undefined ? {} : { proposed_authoritative };
+  return changedSource({ source: before, pulse }, { ...sooner, authoritative, ...proposed }, now, rested);
+}
+
+/**
+ * Who decides for the accounts of a source after a patch: what was asked for, or what there was, with the proposal that
+ * waits for a second person. What holds already withdraws a proposal.
+ */
+function agreeOnAuthority(
+  { authoritative: current, proposed_authoritative: proposed }: FeedSource,
+  { authoritative }: UpdateFeedSource,
+  tenant: Pick<Tenant, "four_eyes" | "approval_rules">,
+  context: Context,
+): Decision<Pick<FeedSource, "authoritative" | "proposed_authoritative">> {
+  if (authoritative === undefined) {
+    return unchanged({ authoritative: current, ...(proposed && { proposed_authoritative: proposed }) });
+  }
+  if (authoritative === current || !asksForTwo(tenant)) return unchanged({ authoritative });
+  const agreed = agreedByTwo(proposed, (known) => known.authoritative === authoritative, context);
+  if (!agreed.ok) return agreed;
+  if (agreed.result === undefined) return unchanged({ authoritative });
+  const { by, at, expires_at } = agreed.result;
+  const kept = agreed.result === proposed ? proposed : { authoritative, by, at, expires_at };
+  return unchanged({ authoritative: current, proposed_authoritative: kept });
 }
 
 type Paced = Pick<FeedSource, "snapshot_interval_seconds" | "paused">;
@@ -192,13 +227,14 @@ export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, n
   const { tenant_id: _tenant, first_seq, next_seq, ended_at = null, paused = false, ...stored } = source;
   const { swap_reporting = "nightly", stale_since: _stale, watch_at: _watch, display_name = null, ...others } = stored;
   const { silent_after_seconds: silence, snapshot_interval_seconds: interval, ...rest } = others;
-  const { snapshots_late_since = null, snapshots_from: _from, ...fields } = rest;
+  const { proposed_authoritative = null, snapshots_late_since = null, snapshots_from: _from, ...fields } = rest;
   const lag = pulse === undefined ? null : Math.max(0, Date.parse(now) - Date.parse(pulse.heartbeat_at));
   return {
     ...fields,
     object: "feed_source",
     status: ended_at === null ? "active" : "ended",
     display_name,
+    proposed_authoritative,
     swap_reporting,
     silent_after_seconds: silence ?? limits.feed.silent_after_seconds.default,
     snapshot_interval_seconds: interval ?? limits.feed.snapshot_interval_seconds.default,

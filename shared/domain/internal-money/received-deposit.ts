@@ -2,7 +2,7 @@ import type { TransactionState, UpdateTransaction } from "../../schema/transacti
 import { isOpen, refuseOutstanding } from "../command/command.ts";
 import { type Decision, refuse, refuseField, unchanged } from "../decision.ts";
 import { formatAmount, greatest, parseAmount } from "../money.ts";
-import { approvalRuleOf, missingApprovals, refuseUnapproved } from "../people/approval.ts";
+import { approvalRuleOf, type Judged, refuseJudged } from "../people/approval.ts";
 import { type AccountContext, refuseAmount, type Transaction } from "../transaction.ts";
 
 /**
@@ -21,7 +21,10 @@ export function receivedDeposit(
   if (before.kind !== "deposit" || to !== "completed") {
     return refuseMember("received_amount", "is given only with the status completed of a deposit");
   }
-  const { account, command, tenant } = accountContext;
+  if (before.set_aside !== undefined) {
+    return refuseMember("received_amount", "is what the trading platform has reported already");
+  }
+  const { account, command } = accountContext;
   const amount = parseAmount(received_amount, account.currency);
   if (typeof amount === "string") return refuseAmount(amount, "received_amount", account);
   if (amount === 0n) return refuseField("validation_failed", "received_amount", "must be more than 0", "out_of_range");
@@ -33,7 +36,7 @@ export function receivedDeposit(
   if (command !== undefined && isOpen(command)) {
     return refuseOutstanding(command, "The platform has been asked for the announced amount.");
   }
-  const unapproved = refuseReceived(before, amount, tenant);
+  const unapproved = refuseReceived(before, amount, accountContext);
   if (unapproved !== undefined) return unapproved;
   const announced = amount === before.amount_minor ? {} : { announced_amount_minor: before.amount_minor };
   return unchanged({ ...before, ...announced, amount_minor: amount, fee_minor: kept });
@@ -53,13 +56,14 @@ function refuseMember(member: "received_amount" | "fee", detail: string) {
 }
 
 /** Why people must look at what arrived first; undefined where they need not, or approved no less than that. */
-function refuseReceived(before: Transaction, amount_minor: bigint, tenant: AccountContext["tenant"]) {
-  const larger = greatest(before.amount_minor, amount_minor);
-  const rule = approvalRuleOf({ ...before, amount_minor: larger }, tenant);
-  if (rule !== undefined && before.status === "pending") {
-    return refuseUnapproved(missingApprovals(before, rule), rule);
-  }
-  if (amount_minor <= before.amount_minor || (rule === undefined && !tenant.four_eyes)) return undefined;
+function refuseReceived(before: Transaction, amount_minor: bigint, judged: Judged) {
+  const { tenant } = judged;
+  const larger = { ...before, amount_minor: greatest(before.amount_minor, amount_minor) };
+  const unapproved = refuseJudged(larger, judged);
+  // A further approval of the smaller amount would not help who has approved it already.
+  if (before.status === "pending" && unapproved !== undefined) return unapproved;
+  const asked = tenant.four_eyes || approvalRuleOf(larger, tenant) !== undefined;
+  if (amount_minor <= before.amount_minor || !asked) return unapproved;
   return refuse(
     "approval_required",
     "More arrived than was approved: cancel the deposit, and announce it again with the amount that arrived.",

@@ -1,6 +1,7 @@
 import type { TransactionState } from "../../schema/transaction.ts";
 import type { Change, Refusal, UniqueKind } from "../decision.ts";
 import type { Transaction } from "../transaction.ts";
+import { isLeftToPeople } from "../transaction-legs.ts";
 
 /** A name that one transaction of a brokerage has at a time. */
 interface TransactionName {
@@ -39,11 +40,16 @@ export function transactionMarkers(transaction: Transaction): Change[] {
 
 const unbooked: ReadonlySet<TransactionState> = new Set(["rejected", "cancelled", "failed"]);
 
+/** Whether a transaction has ended without money, also on its platform: an item that is left to people is money. */
+function protectsNone(transaction: Transaction): boolean {
+  return unbooked.has(transaction.status) && !isLeftToPeople(transaction);
+}
+
 /**
- * The names that a move frees: what ended without money, or with its money given back, protects no payment, and the
- * same one is made again under the same names.
+ * The names that a change frees: what ended without money, or with its money given back, protects no payment, and the
+ * same one is made again under the same names. One that was created for an item has claimed none.
  */
 export function freedNames(before: Transaction, after: Transaction): Change[] {
-  if (unbooked.has(before.status) || !unbooked.has(after.status)) return [];
+  if (before.set_aside?.created_for_item === true || protectsNone(before) || !protectsNone(after)) return [];
   return namesOf(after).map(({ kind, value }) => ({ op: "release", kind, value, owner: after.id, ended: true }));
 }

@@ -5,6 +5,7 @@ import { announcing } from "../command/announce.ts";
 import { commandBack, commandForward, isCommanded, issued, refuseSource } from "../command/money.ts";
 import { type Change, type Context, type Decision, type Refusal, refuse, unchanged } from "../decision.ts";
 import { formatAmount } from "../money.ts";
+import { refuseJudged } from "../people/approval.ts";
 import { adjustBalance, equal, notClosed, refusePayment } from "../posting.ts";
 import {
   type AccountContext,
@@ -91,7 +92,11 @@ function termsOf(rate: Pick<TransferRate, "credit_minor" | "income_minor">) {
 }
 
 /** What passes by itself: the transfer begins later. */
-const passing: ReadonlySet<Refusal["code"]> = new Set(["market_closed", "metrics_stale", "liquidation_in_progress"]);
+const passing: ReadonlySet<Refusal["code"]> = new Set([
+  ...(["market_closed", "metrics_stale", "liquidation_in_progress"] as const),
+  // Approvals that do not count any more can be given again.
+  "four_eyes_required",
+]);
 
 /**
  * Decides the debit of a transfer that may begin: on an account of this service it is booked, on a platform's it is
@@ -119,6 +124,8 @@ function begun(
   { rate, to }: { readonly rate: Decision<TransferRate> | undefined; readonly to: Account },
   context: Context,
 ): Decision<Transaction> {
+  const unapproved = refuseJudged(before, accountContext);
+  if (unapproved !== undefined) return unapproved;
   if (isOutlived(before, context)) {
     return refuse("transfer_quote_invalid", "The debit could not begin as long as the quote holds.");
   }

@@ -1,18 +1,21 @@
+import { roleScopes } from "../../roles.ts";
 import type { QueuedTransactionBody } from "../../schema/people/approval-queue.ts";
-import type { Tenant } from "../tenant.ts";
 import { type Transaction, transactionBody } from "../transaction.ts";
+import { isLeftToPeople } from "../transaction-legs.ts";
 import {
   type ApprovalRule,
   type Approver,
-  approvalRuleOf,
+  type Demand,
+  demandOf,
+  isCounted,
+  type Judged,
   missingApprovals,
-  needsAnother,
   refusedApprover,
 } from "./approval.ts";
-import { samePerson } from "./person.ts";
+import type { Operator } from "./operator.ts";
 
 /** Types of transactions that people approve. The credit of a transfer follows its debit. */
-export const approvableKinds: readonly Transaction["kind"][] = [
+const approvableKinds: readonly Transaction["kind"][] = [
   "deposit",
   "withdrawal",
   "adjustment",
@@ -21,33 +24,61 @@ export const approvableKinds: readonly Transaction["kind"][] = [
   "transfer_out",
 ];
 
-/** A transaction that waits for somebody's approval, with the rule that asks for it and what it still needs. */
+/** What a transaction that waits for people is judged on. */
+export interface Waiting extends Judged {
+  /** All operators of the brokerage who were not removed. */
+  readonly operators: readonly Pick<Operator, "id" | "former_ids" | "role" | "status">[];
+}
+
+/** A transaction that waits for people, with the rule that asks for it and what it still needs. */
 export interface Queued {
   readonly transaction: Transaction;
   readonly rule: ApprovalRule | undefined;
   readonly approvals_missing: number;
+  /** Operators who could still approve it; null where applications could too. */
+  readonly approvers_left: number | null;
 }
 
 /**
  * What a transaction needs of this caller; undefined where it does not wait for them: it is decided, it needs no
- * approval, they made it or have approved it, or the rule asks for another role.
+ * approval, they made it or have approved it, or the rule asks for another role. One that too few are left to approve
+ * waits for everyone, and so does one whose item of a platform is left to people.
  */
-export function queuedFor(
-  transaction: Transaction,
-  tenant: Pick<Tenant, "approval_rules" | "four_eyes">,
-  approver: Approver,
-): Queued | undefined {
-  if (transaction.status !== "pending" || !approvableKinds.includes(transaction.kind)) return undefined;
-  const rule = approvalRuleOf(transaction, tenant);
-  if (rule === undefined && !needsAnother(transaction, tenant)) return undefined;
-  const { approvals = [] } = transaction;
-  const known = approvals.some(({ actor }) => samePerson(actor, approver.actor));
-  if (known || refusedApprover(transaction, rule, approver) !== undefined) return undefined;
-  return { transaction, rule, approvals_missing: rule === undefined ? 1 : missingApprovals(transaction, rule) };
+export function queuedFor(transaction: Transaction, waiting: Waiting, approver: Approver): Queued | undefined {
+  if (isLeftToPeople(transaction)) return { transaction, rule: undefined, approvals_missing: 0, approvers_left: null };
+  const demand = demandOf(transaction, waiting.tenant);
+  const missing = missingApprovals(transaction, demand, waiting.givers);
+  const isAsked = approvableKinds.includes(transaction.kind) || transaction.set_aside !== undefined;
+  if (demand === undefined || !isAsked || (missing === 0 && transaction.status !== "pending")) return undefined;
+  const left = demand.rule === undefined ? undefined : leftOf(transaction, demand, waiting);
+  const queued = { transaction, rule: demand.rule, approvals_missing: missing, approvers_left: left ?? null };
+  if (left !== undefined && left < missing) return queued;
+  const counted = isCounted(transaction, approver.actor, demand, waiting.givers);
+  return counted || refusedApprover(transaction, demand, missing, approver) !== undefined ? undefined : queued;
+}
+
+/** How many operators could still approve a transaction. */
+function leftOf(transaction: Transaction, demand: Demand, { operators, givers }: Waiting): number {
+  const able = operators.filter(({ id, former_ids: operator_ids, role, status }) => {
+    const actor = { type: "operator", id, ...(operator_ids && { operator_ids }), name: "" } as const;
+    const scopes: readonly string[] = roleScopes[role];
+    if (status !== "active" || !scopes.includes("transactions:approve")) return false;
+    if (isCounted(transaction, actor, demand, givers)) return false;
+    return (
+      refusedApprover(transaction, demand, 1, {
+        actor: { ...actor, operator_ids: [...(operator_ids ?? [])] },
+        role,
+      }) === undefined
+    );
+  });
+  return able.length;
 }
 
 /** The transaction as `GET /transactions/queue` shows it at this moment, RFC 3339. */
-export function queuedBody({ transaction, rule, approvals_missing }: Queued, now: string): QueuedTransactionBody {
+export function queuedBody(
+  { transaction, rule, approvals_missing, approvers_left }: Queued,
+  now: string,
+): QueuedTransactionBody {
   const age_seconds = Math.max(0, Math.floor((Date.parse(now) - Date.parse(transaction.created_at)) / 1000));
-  return { ...transactionBody(transaction), rule: rule ?? null, approvals_missing, age_seconds };
+  return { ...transactionBody(transaction), rule: rule ?? null, approvals_missing, approvers_left, age_seconds };
 }

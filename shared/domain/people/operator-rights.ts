@@ -7,7 +7,7 @@ import type { Counts, Operator } from "./operator.ts";
 import { peopleOf } from "./person.ts";
 
 /** Scopes that release money or make others who do: while there are two owners, no one gives them alone. */
-const guardedScopes: readonly Scope[] = ["transactions:approve", "admin"];
+const guardedScopes: readonly Scope[] = ["transactions:approve", "admin", "feed:write"];
 
 /** Whether the operator is one of the active owners of their brokerage. */
 export function isActiveOwner({ role, status }: Operator): boolean {

@@ -1,5 +1,5 @@
 /** An actor as it acts now, or as it was stored at any time. */
-interface Party {
+export interface Party {
   readonly type: string;
   readonly id: string;
   readonly operator_ids?: readonly string[] | undefined;

@@ -37,6 +37,7 @@ export const account: JsonObject = {
   status: "active",
   trading_mode: "full",
   pending: null,
+  proposed_link: null,
   ...money,
   margin_status: "normal",
   margin_call_level: "100.00",

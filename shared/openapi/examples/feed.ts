@@ -13,6 +13,7 @@ export const feedSource = {
   platform: "mt5",
   authoritative: "platform",
   display_name: "MetaTrader 5, live",
+  proposed_authoritative: null,
   swap_reporting: "nightly",
   silent_after_seconds: 60,
   snapshot_interval_seconds: 60,

@@ -42,6 +42,7 @@ export const transaction: JsonObject = {
   balance_before: "0.00",
   balance_after: "1000.00",
   related_to: null,
+  set_aside: null,
   platform_operations: [],
   transfer: null,
   credit: { expires_at: null, expired_at: null },
@@ -79,6 +80,7 @@ const queued: JsonObject = {
   expires_at: "2026-11-28T06:30:00.123Z",
   rule: { kind: "withdrawal", over: { USD: "5000.00" }, approvers: 2, roles: ["finance", "owner"] },
   approvals_missing: 1,
+  approvers_left: 2,
   age_seconds: 5400,
   client: {
     ...{ id: client_id, object: "client", type: "individual", name: "Ana Silva", external_id: null },

@@ -3,6 +3,7 @@ import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
 import { Sequence } from "../feed.ts";
 import { name, ownFields, pageParameters, Timestamp } from "../fields.ts";
+import { ProposedAuthority } from "../people/proposals.ts";
 
 const Platform = z.enum(["mt4", "mt5", "ctrader", "other"]);
 const Authority = z.enum(["platform", "service"]);
@@ -61,6 +62,10 @@ export const FeedSource = z.object({
   authoritative: described(
     Authority,
     "Which side closes positions at the stop-out level: the platform or this service.",
+  ),
+  proposed_authoritative: described(
+    z.nullable(ProposedAuthority),
+    "A change of `authoritative` that a second person must agree to; null if there is none.",
   ),
   display_name: described(z.nullable(z.string()), "Name that people see; null where `name` is shown."),
   swap_reporting: described(SwapReporting, swapReporting),

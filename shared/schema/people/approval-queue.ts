@@ -18,14 +18,22 @@ export const ListApprovalQueueQuery = z.strictObject({
   ),
 });
 
-/** A pending transaction that the caller can approve. */
+/** A transaction that waits for the caller, or for anyone. */
 export const QueuedTransaction = z.object({
   ...Transaction.shape,
   rule: described(
     z.nullable(ApprovalRule),
     "The approval rule that applies; null where `four_eyes` or the type of the transaction requires one approval.",
   ),
-  approvals_missing: described(z.int(), "Approvals that are still missing, including that of the caller."),
+  approvals_missing: described(
+    z.int(),
+    "Approvals that are still missing, including that of the caller. 0 where any move that goes on is enough, and " +
+      "where the transaction has ended and its `set_aside` item is left: book the item, or take it back, by a retry.",
+  ),
+  approvers_left: described(
+    z.nullable(z.int()),
+    "Active operators who could still approve it; if fewer than `approvals_missing`, invite one. Null without a rule.",
+  ),
   age_seconds: described(z.int(), "Whole seconds since the transaction was created."),
   client: described(
     z.optional(z.nullable(ClientSummary)),

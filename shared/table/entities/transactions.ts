@@ -1,7 +1,7 @@
 import type { TransferQuote } from "../../domain/internal-money/transfer-quote.ts";
 import { transferTurn } from "../../domain/internal-money/transfer-state.ts";
 import type { Transaction } from "../../domain/transaction.ts";
-import type { CorrectionLeg, UnjoinedLeg } from "../../domain/transaction-legs.ts";
+import { type CorrectionLeg, isLeftToPeople, type UnjoinedLeg } from "../../domain/transaction-legs.ts";
 import { dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
 
 /**
@@ -16,12 +16,16 @@ export const transactions = {
   /** Kinds of platforms share a partition, so that a list by status need not ask one for each of them. */
   inState: (tenant: string, status: string, kind: string) =>
     `${tenant}|TXN|${status}|${ownKinds.has(kind) ? kind : "platform"}`,
+  /** Those that have ended without the money that their platform has moved, whatever their state and kind are. */
+  leftToPeople: (tenant: string) => `${tenant}|TXN|set_aside`,
   ofAccount: (tenant: string, accountId: string) => `${tenant}|${accountId}|TXN`,
   ofClient: (tenant: string, clientId: string) => `${tenant}|${clientId}|TXN`,
   indexesOf: (item: Transaction): IndexKeys => ({
     list_pk: transactions.all(item.tenant_id),
     list_sk: ulidOf(item.id),
-    state_pk: transactions.inState(item.tenant_id, item.status, item.kind),
+    state_pk: isLeftToPeople(item)
+      ? transactions.leftToPeople(item.tenant_id)
+      : transactions.inState(item.tenant_id, item.status, item.kind),
     state_sk: ulidOf(item.id),
     owner_pk: transactions.ofAccount(item.tenant_id, item.account_id),
     owner_sk: ulidOf(item.id),

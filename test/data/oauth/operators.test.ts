@@ -46,6 +46,8 @@ describe("operators", () => {
     expect((await api.call(admin, "DELETE", path)).body).toEqual({ id: body.id, object: "operator", deleted: true });
     expect((await api.call(admin, "GET", "/operators")).body.data).toEqual([]);
     for (const method of ["GET", "DELETE"]) expect((await api.call(admin, method, path)).status).toBe(404);
+    const removed = { ...admin, operator: { id: body.id, name: "Ana", role: "viewer" } } as const;
+    expect((await api.call(removed, "GET", "/me")).body.code).toBe("not_found");
     expect((await invite()).status).toBe(201);
   });
 

@@ -1,6 +1,9 @@
 import { isOpen, type MoneyCommand } from "../../../shared/domain/command/command.ts";
 import type { Change, DomainEvent } from "../../../shared/domain/decision.ts";
-import type { OperationLinks } from "../../../shared/domain/feed/join-operation.ts";
+import { type Dedup, markOf } from "../../../shared/domain/feed/records.ts";
+import type { OperationLinks } from "../../../shared/domain/feed/reported.ts";
+import type { SetAside } from "../../../shared/domain/feed/set-aside.ts";
+import type { FeedSource } from "../../../shared/domain/feed/source.ts";
 
 /** An operation in the ledger of the simulated platform. */
 export interface PlatformOperation {
@@ -46,17 +49,19 @@ export function keyOf(change: Change): string | undefined {
 export type Said =
   | { readonly transaction_id: string }
   | { readonly command_id: string }
-  | { readonly confirm_new: true };
+  | { readonly confirm_new: true }
+  | { readonly take_back: true };
 
 /** What a person says, as a decision takes it. */
 export function spoken(said: Said | undefined): OperationLinks["said"] {
   if (said === undefined) return undefined;
+  if ("take_back" in said) return "take_back";
   return "confirm_new" in said ? "is_new" : "is_named";
 }
 
 /** The transaction or the command that a person names. */
 export function namedBy(said: Said | undefined): string | undefined {
-  if (said === undefined || "confirm_new" in said) return undefined;
+  if (said === undefined || "confirm_new" in said || "take_back" in said) return undefined;
   return "command_id" in said ? said.command_id : said.transaction_id;
 }
 
@@ -64,4 +69,18 @@ export function namedBy(said: Said | undefined): string | undefined {
 export function decimal(minor: bigint): string {
   const size = minor < 0n ? -minor : minor;
   return `${minor < 0n ? "-" : ""}${size / 100n}.${String(size % 100n).padStart(2, "0")}`;
+}
+
+/** What is noted of an operation that is set aside. */
+export function noteOf(
+  { account_id, minor, transaction_id, detail }: SetAside,
+  source: FeedSource,
+  name: string,
+  seq: string,
+  at: string,
+): Dedup {
+  const outcome = { status: "rejected", code: "approval_required", detail, candidates: [transaction_id] } as const;
+  const money = { aside_account_id: account_id, aside_minor: minor };
+  const named = { raw: { seq }, dedup: ["operation", name] as const, content: [] };
+  return markOf({ source, tenant_id: source.tenant_id }, named, undefined, at, { ...outcome, ...money });
 }

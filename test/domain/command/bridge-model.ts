@@ -7,10 +7,19 @@ import {
 } from "../../../shared/domain/command/command.ts";
 import { acknowledge, type CommandState, overdue, requeueCommand } from "../../../shared/domain/command/settle.ts";
 import { replayFrom } from "../../../shared/domain/debt.ts";
-import type { Change, Context, Decision, DomainEvent } from "../../../shared/domain/decision.ts";
-import { applyOperation, type OperationLinks, unconfirmed } from "../../../shared/domain/feed/join-operation.ts";
+import {
+  type Change,
+  type Context,
+  type Decision,
+  type DomainEvent,
+  unchanged,
+} from "../../../shared/domain/decision.ts";
+import { withChangeOf } from "../../../shared/domain/feed/aside-money.ts";
+import { applyOperation, unconfirmed } from "../../../shared/domain/feed/join-operation.ts";
 import { operationMarker } from "../../../shared/domain/feed/operation-marker.ts";
 import type { Operation } from "../../../shared/domain/feed/platform-money.ts";
+import type { OperationLinks } from "../../../shared/domain/feed/reported.ts";
+import { asideNotes, withAsideMoney } from "../../../shared/domain/feed/set-aside.ts";
 import { type FeedSource, registerSource } from "../../../shared/domain/feed/source.ts";
 import { requestAdjustment } from "../../../shared/domain/internal-money/adjustment.ts";
 import { requestCredit } from "../../../shared/domain/internal-money/credit.ts";
@@ -23,14 +32,14 @@ import {
   holdTransfer,
   undoTransfer,
 } from "../../../shared/domain/internal-money/transfer-steps.ts";
-import { declineTransaction, moveTransaction } from "../../../shared/domain/move-transaction.ts";
+import { continueSetAside, declineTransaction, moveTransaction } from "../../../shared/domain/move-transaction.ts";
 import { requestDeposit, requestWithdrawal } from "../../../shared/domain/request-transaction.ts";
 import { type AccountContext, reversedFrom, type Transaction } from "../../../shared/domain/transaction.ts";
 import { unreportedLegsOf } from "../../../shared/domain/transaction-legs.ts";
 import type { AckCommand } from "../../../shared/schema/feed/command.ts";
 import type { UpdateTransaction } from "../../../shared/schema/transaction.ts";
 import { decisionContext, someAccount, someClient } from "../../support/builders/decisions.ts";
-import { decimal, namedBy, type PlatformOperation, type Said, spoken } from "./bridge-changes.ts";
+import { decimal, namedBy, noteOf, type PlatformOperation, type Said, spoken } from "./bridge-changes.ts";
 import { BookTable } from "./bridge-table.ts";
 
 const begin = Date.parse("2026-11-21T06:30:00.000Z");
@@ -106,7 +115,7 @@ export class TwoBooks extends BookTable {
   }
 
   /** Changes the policies of the brokerage. */
-  demand(policies: { readonly four_eyes: boolean }): void {
+  demand(policies: Partial<Pick<AccountContext["tenant"], "four_eyes" | "approval_rules">>): void {
     for (const each of this.all) this.keep({ ...each, tenant: { ...each.tenant, ...policies } });
   }
 
@@ -125,7 +134,7 @@ export class TwoBooks extends BookTable {
     return decisionContext({
       now: new Date(now).toISOString(),
       in: (seconds) => new Date(now + seconds * 1000).toISOString(),
-      ...(actor === undefined ? {} : { actor: { type: "application", id: actor, name: actor } }),
+      ...(actor === undefined ? {} : this.actingAs(actor)),
     });
   }
 
@@ -133,9 +142,27 @@ export class TwoBooks extends BookTable {
     const id = transaction?.command_id;
     return {
       ...this.accountOf(transaction?.account_id ?? this.main),
+      givers: this.giversOf(transaction),
       command: id === undefined ? undefined : this.commands.get(id),
       ...this.sinceDebit(transaction),
     };
+  }
+
+  /** Decides about a transaction as the service does: with the item that is set aside for it. */
+  private decided(
+    transaction: Transaction,
+    decide: (accountContext: AccountContext) => Decision<Transaction>,
+  ): Transaction | undefined {
+    const on = this.contextOf(transaction);
+    const mark = this.asides.get(transaction.set_aside?.operation_id ?? "");
+    const context = this.context();
+    const decision = withAsideMoney(transaction, decide(on), { mark }, on, context);
+    const result = this.commit(decision);
+    if (result === undefined) return undefined;
+    for (const change of asideNotes(transaction, result, { mark }, context)) {
+      if (change.op === "mark") this.note(change.after);
+    }
+    return result;
   }
 
   /** Asks for money as a caller of the API does; undefined when it is refused. */
@@ -189,7 +216,12 @@ export class TwoBooks extends BookTable {
     const undo = (reason: { code: string; message: null }) => this.commit(undoTransfer(out, from, reason, context));
     switch (next?.step) {
       case "begin":
-        return this.commit(beginTransfer(out, from, { rate: undefined, to: to.account }, context));
+        if (out.set_aside !== undefined) {
+          return this.decided(out, (now) => continueSetAside(out, now, context) ?? unchanged(out));
+        }
+        return this.commit(
+          beginTransfer(out, { ...from, givers: this.giversOf(out) }, { rate: undefined, to: to.account }, context),
+        );
       case "credit": {
         const credited = creditTransfer(out, from.account, to, context);
         if (!credited.ok) return undo({ code: credited.refusal.code, message: null });
@@ -216,14 +248,14 @@ export class TwoBooks extends BookTable {
   /** Moves a transaction as a caller of the API does; undefined when it is refused. */
   move(id: string, patch: UpdateTransaction, actor?: string): Transaction | undefined {
     const transaction = this.known(id);
-    return this.commit(moveTransaction(transaction, this.contextOf(transaction), patch, this.context(actor)));
+    return this.decided(transaction, (now) => moveTransaction(transaction, now, patch, this.context(actor)));
   }
 
   /** The provider of the sandbox declines a transaction; undefined when that is refused. */
   decline(id: string): Transaction | undefined {
     const transaction = this.known(id);
     const reason = { code: "provider_declined", message: null };
-    return this.commit(declineTransaction(transaction, this.contextOf(transaction), reason, this.context()));
+    return this.decided(transaction, (now) => declineTransaction(transaction, now, reason, this.context()));
   }
 
   /** Takes a command; undefined when it does not wait or its lane is occupied. */
@@ -276,6 +308,7 @@ export class TwoBooks extends BookTable {
     { operation_id, minor, reference, account_id, seq, credits }: PlatformOperation,
     comment: Comment = "with_comment",
     said?: Said,
+    actor?: string,
   ): "applied" | "rejected" | "duplicate" {
     const name = namedBy(said) ?? (comment === "with_comment" ? reference : null);
     const { account, balance } = this.accountOf(account_id);
@@ -287,18 +320,32 @@ export class TwoBooks extends BookTable {
     const owner = this.claims.get(`source_operation ${operationMarker(this.source, operation_id)}`);
     const claimed = this.transactions.get(owner ?? "");
     const claimant = claimed && unconfirmed(claimed, this.source, operation_id) ? claimed : undefined;
+    const aside = claimed?.set_aside;
+    const waits = aside?.operation_id === operation_id && aside.taken_back_by === undefined;
+    const waiting = waits ? claimed : undefined;
     const command = this.commands.get(owner ?? "");
     const claiming = isCorrection(command) && command.feed_seq === undefined ? command : undefined;
-    if (owner !== undefined && claimant === undefined && claiming === undefined) return "duplicate";
-    const links = { ...this.linksOf(name, minor, account_id), claimant, claiming, said: spoken(said) };
+    const open = claimant ?? claiming ?? waiting;
+    if (owner !== undefined && open === undefined) return "duplicate";
+    const known = { claimant, claiming, waiting, said: spoken(said) };
+    const linked = this.linksOf(name, minor, account_id);
+    const givers = new Map([...this.giversOf(linked.named), ...this.giversOf(waiting)]);
+    const links = { ...linked, ...known, givers };
     const at = this.context().now;
     const origin = { source: this.source, at };
-    const context = { ...this.context(), cause: { source_id: this.source.id, feed_seq: String(seq) } };
+    const context = { ...this.context(actor), cause: { source_id: this.source.id, feed_seq: String(seq) } };
     const decision = applyOperation({ account, balance, floating_minor: 0n }, operation, links, origin, context);
     this.refusal = decision.ok ? undefined : decision.refusal.code;
     if (!decision.ok) return "rejected";
     if (decision.result["related_to"] !== undefined) this.additional += 1;
-    return this.commit(decision as Decision<unknown>) === undefined ? "rejected" : "applied";
+    const before = this.asides.get(operation_id);
+    const after = decision.aside && noteOf(decision.aside, this.source, operation_id, String(seq), at);
+    const [was, is] = [before?.aside_minor ?? 0n, after?.aside_minor ?? 0n];
+    const changes = was === is ? decision.changes : withChangeOf(decision.changes, balance, was, is, context);
+    if (this.commit({ ...decision, changes } as Decision<unknown>) === undefined) return "rejected";
+    if (after === undefined) this.asides.delete(operation_id);
+    else this.note(after);
+    return after === undefined ? "applied" : "rejected";
   }
 
   private linksOf(name: string | null, minor: bigint, account_id: string): Omit<OperationLinks, "said" | "claimant"> {
@@ -337,18 +384,6 @@ export class TwoBooks extends BookTable {
       if (next === first) return entries;
       first = next;
     }
-  }
-
-  /** Commands that bring an account to what is booked here by so much, and whose operation was not reported. */
-  private corrections(account_id: string, minor: bigint): readonly string[] {
-    const legs = [...this.markers.values()].filter((leg) => leg.account_id === account_id);
-    const alike = legs.filter(({ amount_minor }) => amount_minor === minor);
-    return alike.map(({ command_id, transaction_id }) => transaction_id ?? command_id);
-  }
-
-  /** Commands whose operation was not reported, as the markers of an account name them. */
-  unreportedCommands(account_id: string): readonly string[] {
-    return [...this.markers.values()].flatMap((leg) => (leg.account_id === account_id ? [leg.command_id] : []));
   }
 
   private known(id: string): Transaction {

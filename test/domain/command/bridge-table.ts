@@ -1,9 +1,12 @@
 import type { Balance, Contra, Ledger } from "../../../shared/domain/account.ts";
 import type { MoneyCommand } from "../../../shared/domain/command/command.ts";
-import type { Change, Decision } from "../../../shared/domain/decision.ts";
+import type { Change, Context, Decision } from "../../../shared/domain/decision.ts";
 import type { Drift } from "../../../shared/domain/drift/drift.ts";
+import type { Dedup } from "../../../shared/domain/feed/records.ts";
+import { approversOf, type Givers } from "../../../shared/domain/people/givers.ts";
 import type { AccountContext, Transaction } from "../../../shared/domain/transaction.ts";
 import type { CorrectionLeg } from "../../../shared/domain/transaction-legs.ts";
+import type { Role } from "../../../shared/roles.ts";
 import { checkAnnounced, claimOf, keyOf } from "./bridge-changes.ts";
 
 /** What two books are stored in: each change is applied as the table would, an item on the version that was read. */
@@ -24,6 +27,54 @@ export class BookTable {
   protected readonly markers = new Map<string, CorrectionLeg>();
   protected readonly accounts = new Map<string, AccountContext>();
   protected readonly claims = new Map<string, string>();
+  /** What is noted of operations that are set aside, by their identifiers. */
+  protected readonly asides = new Map<string, Dedup>();
+
+  /** What operations that are set aside hold of an account, and what they count against a stop-out. */
+  asideMinor(account_id: string): { readonly held: bigint; readonly counted: bigint } {
+    const own = [...this.asides.values()].filter((mark) => mark.aside_account_id === account_id);
+    const minors = own.map(({ aside_minor = 0n }) => aside_minor);
+    const sum = (all: readonly bigint[]) => all.reduce((total, minor) => total + minor, 0n);
+    return { held: -sum(minors.filter((minor) => minor < 0n)), counted: sum(minors.filter((minor) => minor > 0n)) };
+  }
+
+  /** Whether an operation is set aside for a transaction. */
+  asideOf({ operation_id }: { readonly operation_id: string }): boolean {
+    return this.asides.has(operation_id);
+  }
+
+  /** Notes what became of an operation that is set aside. */
+  protected note(mark: Dedup): void {
+    if (mark.status === "applied") this.asides.delete(mark.name);
+    else this.asides.set(mark.name, mark);
+  }
+
+  /** Approvers who are not active, or have a role; all others are active. */
+  readonly people = new Map<string, { readonly active: boolean; readonly role?: Role }>();
+
+  /** Those who approved a transaction, as they are now. */
+  protected giversOf(transaction: Transaction | undefined): Givers {
+    const approvers = transaction === undefined ? [] : approversOf(transaction);
+    return new Map(approvers.map(({ id }) => [id, this.people.get(id) ?? { active: true }]));
+  }
+
+  /** Commands that bring an account to what is booked here by so much, and whose operation was not reported. */
+  protected corrections(account_id: string, minor: bigint): readonly string[] {
+    const legs = [...this.markers.values()].filter((leg) => leg.account_id === account_id);
+    const alike = legs.filter(({ amount_minor }) => amount_minor === minor);
+    return alike.map(({ command_id, transaction_id }) => transaction_id ?? command_id);
+  }
+
+  /** Commands whose operation was not reported, as the markers of an account name them. */
+  unreportedCommands(account_id: string): readonly string[] {
+    return [...this.markers.values()].flatMap((leg) => (leg.account_id === account_id ? [leg.command_id] : []));
+  }
+
+  /** Who acts: an operator with their role, or an application. */
+  protected actingAs(id: string): Pick<Context, "actor" | "role"> {
+    if (!id.startsWith("opr_")) return { actor: { type: "application", id, name: id } };
+    return { actor: { type: "operator", id, name: id }, role: this.people.get(id)?.role };
+  }
 
   accountOf(id: string): AccountContext {
     const account = this.accounts.get(id);
@@ -112,7 +163,7 @@ export class BookTable {
     const money: Record<string, unknown> = { ...account.balance, ...change.set };
     for (const [name, by] of Object.entries(change.add ?? {})) {
       const now = money[name];
-      money[name] = typeof now === "bigint" ? now + BigInt(by) : Number(now) + Number(by);
+      money[name] = typeof by === "bigint" ? ((now ?? 0n) as bigint) + by : Number(now) + Number(by);
     }
     this.keep({ ...account, balance: money as unknown as Balance });
   }

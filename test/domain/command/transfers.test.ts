@@ -193,18 +193,16 @@ describe("a transfer to another client's account", () => {
     expect(transfer.go().status).toBe("crediting");
   });
 
-  it("is given back where its platform debited it before an approval, and the other client gets nothing", () => {
+  it("is set aside where its platform debited it before an approval, and goes on once that is given", () => {
     const given = books();
     const transfer = new Moving(given, given.main, given.wallet, true);
-    expect(given.report(given.operate(-10_000n, transfer.id))).toBe("applied");
-    expect(transfer.money).toEqual([40_000, 50_000, 50_000, 10_000]);
-    transfer.go().end(transfer.out, "done", 10_000n);
-    expect([transfer.status, transfer.into, transfer.money]).toEqual([
-      "failed",
-      undefined,
-      [50_000, 50_000, 50_000, 0],
-    ]);
-    expect(transfer.out.status_reason?.code).toBe("four_eyes_required");
+    expect(given.report(given.operate(-10_000n, transfer.id))).toBe("rejected");
+    expect([transfer.go().status, transfer.money]).toEqual(["pending", [50_000, 50_000, 50_000, 0]]);
+    expect(given.accountOf(given.main).balance).toMatchObject({ held_minor: 10_000n, pending: 1 });
+    expect(given.move(transfer.id, { status: "approved" })).toBeUndefined();
+    expect(given.move(transfer.id, { status: "approved" }, other)).toMatchObject({ status: "processing" });
+    expect([transfer.out.command_id, transfer.go().status]).toEqual([undefined, "completed"]);
+    expect(transfer.money).toEqual([40_000, 50_000, 60_000, 0]);
   });
 
   it.each(["rejected", "cancelled"] as const)("is released when it is %s", (status) => {

@@ -12,6 +12,7 @@ function accepted<R>(decision: TradingDecision<R>) {
 const registered = (more = {}) =>
   accepted(registerSource({ name: "mt5:live-1", platform: "mt5", ...more }, 0, decisionContext())).result;
 const defaults = { display_name: null, silent_after_seconds: 60, snapshot_interval_seconds: 60 };
+const noPolicy = { four_eyes: false };
 const own = { display_name: "Live", silent_after_seconds: 90, snapshot_interval_seconds: 300 };
 const bodyOf = (source: ReturnType<typeof registered>) => sourceBody(source, undefined, decisionTime);
 
@@ -20,17 +21,21 @@ describe("the settings of a source", () => {
     expect(bodyOf(registered())).toMatchObject(defaults);
     const seen = { source: registered(own), pulse: undefined };
     expect(bodyOf(seen.source)).toMatchObject(own);
-    const named = accepted(amendSource(seen, { display_name: "Main" }, decisionContext())).result.source;
+    const named = accepted(amendSource(seen, { display_name: "Main" }, noPolicy, decisionContext())).result.source;
     expect(bodyOf(named)).toMatchObject({ ...own, display_name: "Main", name: "mt5:live-1", version: 2 });
     const none = { display_name: null, silent_after_seconds: null, snapshot_interval_seconds: null };
-    expect(bodyOf(accepted(amendSource(seen, none, decisionContext())).result.source)).toMatchObject(defaults);
+    expect(bodyOf(accepted(amendSource(seen, none, noPolicy, decisionContext())).result.source)).toMatchObject(
+      defaults,
+    );
   });
 
   it("change nothing where they are so already", () => {
     const seen = { source: registered(own), pulse: undefined };
     const same = { ...own, authoritative: "platform", paused: false } as const;
-    expect(amendSource(seen, same, decisionContext())).toMatchObject({ ok: true, changes: [] });
-    expect(amendSource({ ...seen, source: registered() }, { display_name: null }, decisionContext())).toMatchObject({
+    expect(amendSource(seen, same, noPolicy, decisionContext())).toMatchObject({ ok: true, changes: [] });
+    expect(
+      amendSource({ ...seen, source: registered() }, { display_name: null }, noPolicy, decisionContext()),
+    ).toMatchObject({
       changes: [],
     });
   });
@@ -38,7 +43,7 @@ describe("the settings of a source", () => {
   it("that change when it is silent let it be looked at now", () => {
     const { source } = { source: { ...registered(), watch_at: "2030-01-01T00:00:00.000Z" } };
     const amended = (patch: object) =>
-      accepted(amendSource({ source, pulse: undefined }, patch, decisionContext())).result.source.watch_at;
+      accepted(amendSource({ source, pulse: undefined }, patch, noPolicy, decisionContext())).result.source.watch_at;
     expect(amended({ silent_after_seconds: 30 })).toBe(decisionTime);
     expect(amended({ paused: true })).toBe(source.watch_at);
   });

@@ -7,6 +7,7 @@ import { limits } from "../../../shared/limits.ts";
 import type { TransactionState } from "../../../shared/schema/transaction.ts";
 import {
   accepted,
+  activeGivers,
   changesOf,
   createdItems,
   decisionContext,
@@ -20,7 +21,7 @@ const reason = { code: "fee_correction" };
 const ask = (on: AccountContext, amount: string) =>
   requestAdjustment(on, { account_id: on.account.id, amount, reason }, maker);
 const move = (adjustment: Transaction, on: AccountContext, status: TransactionState, by = checker) =>
-  moveTransaction(adjustment, on, { status, reason: { code: "by_test" } }, by);
+  moveTransaction(adjustment, { ...on, givers: activeGivers(adjustment) }, { status, reason: { code: "by_test" } }, by);
 const rich = (money: Partial<Balance> = {}) => someAccount({}, { balance_minor: 10_000n, pending: 1, ...money });
 const approved = (on: AccountContext, amount: string) =>
   accepted(move(accepted(ask(on, amount)).result, on, "approved")).result;

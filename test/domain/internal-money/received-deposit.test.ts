@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { moveTransaction } from "../../../shared/domain/move-transaction.ts";
 import { type Transaction, transactionBody } from "../../../shared/domain/transaction.ts";
 import type { TransactionState } from "../../../shared/schema/transaction.ts";
-import { accepted, changesOf, decisionContext, refused } from "../../support/builders/decisions.ts";
+import { accepted, activeGivers, changesOf, decisionContext, refused } from "../../support/builders/decisions.ts";
 import { applied, standing } from "../transaction-cases.ts";
 
 const complete = (received_amount: string, more: object = {}) => ({
@@ -12,10 +12,14 @@ const complete = (received_amount: string, more: object = {}) => ({
   ...more,
 });
 
-/** A deposit of 100 with a fee of 1, in a state, under policies. */
+const approver = { type: "operator", id: "opr_eva", name: "Eva" } as const;
+
+/** A deposit of 100 with a fee of 1, in a state, under policies; approved by another one than its maker. */
 function announced(status: TransactionState, policies: object = {}) {
-  const { transaction, accountContext } = standing("deposit", status);
-  return { transaction, on: { ...accountContext, tenant: { ...accountContext.tenant, ...policies } } };
+  const { transaction: made, accountContext } = standing("deposit", status);
+  const transaction = status === "approved" ? { ...made, approved_by: approver } : made;
+  const tenant = { ...accountContext.tenant, ...policies };
+  return { transaction, on: { ...accountContext, tenant, givers: activeGivers(transaction) } };
 }
 
 const rule = (over: string) => ({ kind: "deposit" as const, over: { USD: over }, approvers: 1 });
@@ -82,6 +86,7 @@ describe("a deposit of which another amount arrived", () => {
     ["approved", "150.00", { approval_rules: [rule("50.00")] }],
     ["processing", "150.00", { approval_rules: [rule("50.00")] }],
     ["approved", "100.01", { four_eyes: true }],
+    ["processing", "100.01", { four_eyes: true }],
   ] as const)("needs approvals by the larger amount: %s with %s under %j", (from, received, policies) => {
     const { transaction, on } = announced(from, policies);
     expect(refused(moveTransaction(transaction, on, complete(received), decisionContext())).code).toBe(
@@ -93,11 +98,26 @@ describe("a deposit of which another amount arrived", () => {
     ["pending", "150.00", { approval_rules: [rule("150.00")] }],
     ["approved", "97.50", { approval_rules: [rule("50.00")] }],
     ["approved", "97.50", { four_eyes: true }],
+    ["processing", "97.50", { approval_rules: [rule("50.00")] }],
+    ["processing", "97.50", { four_eyes: true }],
   ] as const)("needs none, or no more: %s with %s under %j", (from, received, policies) => {
     const { transaction, on } = announced(from, policies);
     expect(accepted(moveTransaction(transaction, on, complete(received), decisionContext())).result.status).toBe(
       "completed",
     );
+  });
+
+  it.each([
+    ["97.50", { approval_rules: [rule("50.00")] }, "approval_required", "require 1 more approval"],
+    ["97.50", { four_eyes: true }, "four_eyes_required", "other than the creator"],
+    ["150.00", { four_eyes: true }, "approval_required", "More arrived than was approved"],
+  ] as const)("is judged again by approvals that still count: %s under %j", (received, policies, code, detail) => {
+    const { transaction, on } = announced("approved", policies);
+    const gone = { ...on, givers: new Map([[approver.id, { active: false }]]) };
+    expect(refused(moveTransaction(transaction, gone, complete(received), decisionContext()))).toMatchObject({
+      code,
+      detail: expect.stringContaining(detail),
+    });
   });
 
   it("and is returned gives back what arrived, whatever was announced", () => {

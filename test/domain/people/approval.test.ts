@@ -5,7 +5,14 @@ import { amendSettings, draftTenant, type Tenant } from "../../../shared/domain/
 import type { AccountContext, Transaction } from "../../../shared/domain/transaction.ts";
 import { type Role, roleScopes } from "../../../shared/roles.ts";
 import type { UpdateSettings } from "../../../shared/schema/settings.ts";
-import { accepted, decisionContext, decisionTime, refused, tenantId } from "../../support/builders/decisions.ts";
+import {
+  accepted,
+  activeGivers,
+  decisionContext,
+  decisionTime,
+  refused,
+  tenantId,
+} from "../../support/builders/decisions.ts";
 import { standing } from "../transaction-cases.ts";
 
 type Rules = NonNullable<UpdateSettings["approval_rules"]>;
@@ -29,7 +36,12 @@ function pending(rules: Rules = [rule()], kind: "deposit" | "withdrawal" = "with
   const made: Transaction = { ...transaction, created_by: ana.actor };
   const ruled: AccountContext = { ...accountContext, tenant: { ...accountContext.tenant, approval_rules: rules } };
   const move = (from: Transaction, status: "approved" | "completed" | "rejected", context = eva) =>
-    moveTransaction(from, ruled, { status, ...(status === "rejected" ? { reason: { code: "fraud" } } : {}) }, context);
+    moveTransaction(
+      from,
+      { ...ruled, givers: activeGivers(from) },
+      { status, ...(status === "rejected" ? { reason: { code: "fraud" } } : {}) },
+      context,
+    );
   return { made, move };
 }
 

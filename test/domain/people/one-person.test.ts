@@ -14,7 +14,7 @@ import {
 } from "../../../shared/domain/people/operator.ts";
 import type { Transaction } from "../../../shared/domain/transaction.ts";
 import { roleScopes, roles } from "../../../shared/roles.ts";
-import { decisionContext, decisionTime, personKey, tenantId } from "../../support/builders/decisions.ts";
+import { activeGivers, decisionContext, decisionTime, personKey, tenantId } from "../../support/builders/decisions.ts";
 import { standing } from "../transaction-cases.ts";
 
 const byAna: Actor = { type: "operator", id: "opr_ana", name: "ana" };
@@ -157,7 +157,7 @@ describe("a person who was removed and invited again under the same email addres
     const ruled = { ...accountContext, tenant: { ...accountContext.tenant, ...policy } };
     return by.reduce<Transaction>(
       (now, context) => {
-        const decision = moveTransaction(now, ruled, { status: "approved" }, context);
+        const decision = moveTransaction(now, { ...ruled, givers: activeGivers(now) }, { status: "approved" }, context);
         return decision.ok ? decision.result : now;
       },
       { ...transaction, created_by: maker },

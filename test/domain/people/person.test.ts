@@ -13,7 +13,7 @@ import { moveTransaction } from "../../../shared/domain/move-transaction.ts";
 import type { Transaction } from "../../../shared/domain/transaction.ts";
 import { type Role, roleScopes } from "../../../shared/roles.ts";
 import type { TransactionState } from "../../../shared/schema/transaction.ts";
-import { accepted, decisionContext, decisionTime, tenantId } from "../../support/builders/decisions.ts";
+import { accepted, activeGivers, decisionContext, decisionTime, tenantId } from "../../support/builders/decisions.ts";
 import { standing } from "../transaction-cases.ts";
 
 const scopes = roleScopes.owner;
@@ -76,7 +76,7 @@ function decided(
   const ruled = { ...accountContext, tenant: { ...accountContext.tenant, ...policy } };
   return moves.reduce<Transaction>(
     (now, [by, status]) => {
-      const decision = moveTransaction(now, ruled, { status }, by);
+      const decision = moveTransaction(now, { ...ruled, givers: activeGivers(now) }, { status }, by);
       return decision.ok ? decision.result : now;
     },
     { ...transaction, created_by: maker.actor },

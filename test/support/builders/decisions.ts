@@ -3,9 +3,11 @@ import type { Account, Balance } from "../../../shared/domain/account.ts";
 import { type Client, openClient } from "../../../shared/domain/client.ts";
 import type { Change, Context, Decision, Refusal } from "../../../shared/domain/decision.ts";
 import { openAccount } from "../../../shared/domain/open-account.ts";
+import { approversOf, type Givers } from "../../../shared/domain/people/givers.ts";
 import { draftTenant } from "../../../shared/domain/tenant.ts";
-import type { AccountContext } from "../../../shared/domain/transaction.ts";
+import type { AccountContext, Transaction } from "../../../shared/domain/transaction.ts";
 import type { WebhookEndpoint } from "../../../shared/domain/webhook.ts";
+import type { Role } from "../../../shared/roles.ts";
 import { type Scope, scopes } from "../../../shared/schema/scope.ts";
 
 /** The tenant of every decision of these tests. */
@@ -115,4 +117,11 @@ export function createdItems<T>(changes: readonly Change[], entity: string): T[]
   return changesOf(changes, "create")
     .filter((change) => change.entity === entity)
     .map(({ item }) => item as T);
+}
+
+/** Those who approved a transaction, all of them active, operators with this role. */
+export function activeGivers(transaction: Transaction, role: Role = "finance"): Givers {
+  return new Map(
+    approversOf(transaction).map(({ id, type }) => [id, { active: true, ...(type === "operator" ? { role } : {}) }]),
+  );
 }

@@ -2,8 +2,10 @@ import { fileURLToPath } from "node:url";
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
+import { draftOperator } from "../../../shared/domain/people/operator.ts";
 import { draftTenant } from "../../../shared/domain/tenant.ts";
 import type { Handler } from "../../../shared/http/endpoint.ts";
+import { operators, uniques } from "../../../shared/table/entities.ts";
 import { judge } from "../rules/description.ts";
 import { type Emulator, functionEnvironment, startEmulator } from "./emulator.ts";
 import { answerBytes, quotas } from "./item-size.ts";
@@ -64,6 +66,14 @@ export async function startApi(...parts: readonly ("stream" | "watched")[]): Pro
     tenants.set(caller.tenant_id, known);
     return known;
   };
+  const people = new Map<string, Promise<void>>();
+  const personOf = (caller: TestCaller) => {
+    const { operator, tenant_id } = caller;
+    if (operator === undefined) return;
+    const known = people.get(operator.id) ?? putOperator(emulator, tenant_id, operator);
+    people.set(operator.id, known);
+    return known;
+  };
   return {
     emulator,
     get watched() {
@@ -73,7 +83,7 @@ export async function startApi(...parts: readonly ("stream" | "watched")[]): Pro
     secretsManager,
     queues,
     call: async (caller, method, address, parts) => {
-      if (caller !== undefined) await tenantOf(caller);
+      if (caller !== undefined) await Promise.all([tenantOf(caller), personOf(caller)]);
       const { row, event } = proxyEvent(caller, method, address, parts);
       const handler = await handlerOf(row.file);
       const sent = seenRequest(method, address, event);
@@ -97,6 +107,29 @@ export async function startApi(...parts: readonly ("stream" | "watched")[]): Pro
 async function putTenant(emulator: Emulator, id: string): Promise<void> {
   const tenant = { pk: id, sk: "TENANT", et: "TENANT", ...draftTenant(id, new Date(0).toISOString()) };
   await emulator.client.send(new PutItemCommand({ TableName: emulator.tableName, Item: marshall(tenant) }));
+}
+
+/** The operator that a caller is, unless the test has put its own: who has no item cannot have signed in. */
+async function putOperator(
+  { client, tableName: TableName }: Emulator,
+  tenant: string,
+  { id, name, role }: NonNullable<TestCaller["operator"]>,
+): Promise<void> {
+  const email = `${id}@example.com`;
+  const now = new Date(0).toISOString();
+  const draft = draftOperator({ email, name, role }, { id, tenant_id: tenant, audit_key: "", now });
+  const signedIn = { ...draft, status: "active", wake_at: null } as const;
+  const keys = { ...operators.key(tenant, id), ...operators.indexesOf(signedIn) };
+  const operator = { ...keys, et: operators.et, ...signedIn };
+  const claim = { ...uniques.key(tenant, "operator_email", email), et: uniques.et, owner_id: id };
+  const isNew = { TableName, ConditionExpression: "attribute_not_exists(pk)" };
+  try {
+    await client.send(new PutItemCommand({ ...isNew, Item: marshall(operator) }));
+  } catch (error) {
+    if ((error as Error).name === "ConditionalCheckFailedException") return;
+    throw error;
+  }
+  await client.send(new PutItemCommand({ TableName, Item: marshall(claim) }));
 }
 
 async function loadHandler(file: string): Promise<Handler> {

@@ -1,7 +1,7 @@
 import { hasNumber, text, whole } from "../emulator/raw-items.ts";
 import type { RawChange, RawItem } from "../emulator/raw-table.ts";
 import { isOfBatch } from "./merged-trades.ts";
-import { isPlatforms, platformMoney } from "./oracle-platform-money.ts";
+import { asideOf, isPlatforms, platformMoney } from "./oracle-platform-money.ts";
 import { isReturn, isTrading } from "./oracle-terms.ts";
 
 const moves: Readonly<Record<string, readonly string[]>> = {
@@ -66,6 +66,11 @@ function judgeEach(changes: readonly RawChange[]): string[] {
   const returns = entriesOf(changes, isReturn);
   const happened = platformMoney(changes.flatMap(({ after }) => (after === undefined ? [] : [after])));
   const traded = entriesOf(changes, (entry) => isTrading(entry) || happened.has(text(entry, "transaction_id")));
+  const reported = new Set(
+    changes.flatMap(({ after }) =>
+      after !== undefined && asideOf(after).length > 0 ? [text(after, "account_id")] : [],
+    ),
+  );
   return changes.flatMap(({ kind, before, after }) => {
     const item = after ?? before ?? {};
     const type = text(item, "et");
@@ -79,7 +84,7 @@ function judgeEach(changes: readonly RawChange[]): string[] {
         ...about(
           kind === "INSERT" && hasNumber(item, "version") && firstVersionOff(item) && "does not begin at version 1",
         ),
-        ...overdrawn(item, undefined, returns, traded, about),
+        ...overdrawn(item, undefined, returns, traded, reported, about),
       ];
     }
     const move = `${String(before["status"])}>${String(after["status"])}`;
@@ -92,7 +97,7 @@ function judgeEach(changes: readonly RawChange[]): string[] {
       // Only what has a version promises this: parallel holds on one balance commit in any order of their clocks.
       ...about(hasNumber(after, "version") && text(after, "updated_at") < text(before, "updated_at") && "went back"),
       ...about(before["created_at"] !== after["created_at"] && type !== "IDEM" && "changed its birth"),
-      ...overdrawn(after, before, returns, traded, about),
+      ...overdrawn(after, before, returns, traded, reported, about),
     ];
   });
 }
@@ -128,6 +133,7 @@ function overdrawn(
   before: RawItem | undefined,
   returns: ReadonlySet<string>,
   traded: ReadonlySet<string>,
+  reported: ReadonlySet<string>,
   about: (sentence: string | false) => string[],
 ): string[] {
   if (text(item, "et") !== "BALANCE") return [];
@@ -136,11 +142,13 @@ function overdrawn(
   const [had = 0n, , free = 0n] = before === undefined ? [] : amounts.map((name) => whole(before, name));
   const posted = before === undefined || whole(before, "seq") !== whole(item, "seq");
   const entry = `${text(item, "account_id")} ${whole(item, "seq")}`;
+  // What has left a platform is held whether the account has it or not.
+  const aside = reported.has(text(item, "account_id"));
   const [returned, lost] = [posted && returns.has(entry), posted && traded.has(entry)];
   const more = before !== undefined && held > whole(before, "held_minor");
   return [
-    ...about(available < 0n && available < free && !returned && !lost && `was overdrawn to ${available}`),
-    ...about(available < 0n && more && "holds what it does not have"),
+    ...about(available < 0n && available < free && !returned && !lost && !aside && `was overdrawn to ${available}`),
+    ...about(available < 0n && more && !aside && "holds what it does not have"),
     ...about(total < 0n && had >= 0n && item["accepts"] === "all" && !lost && "has a debt and accepts all"),
     ...about(held < 0n && `held ${held}`),
     ...about(available !== total - held && "did not add up"),

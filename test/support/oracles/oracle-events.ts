@@ -14,7 +14,8 @@ export function judgeEvents(items: readonly RawItem[], changes: readonly RawChan
   const ordered = orderedEvents(items);
   const announced = ordered.flat();
   const nameOf = ({ type, resource }: Announced) => `${type} of ${resource.id} at version ${resource.version}`;
-  const told = countOf(announced.filter(({ type }) => !marginKinds.has(type)).map(nameOf));
+  const own = announced.filter(({ type }) => !marginKinds.has(type) && type !== "transaction.unapproved");
+  const told = countOf(own.map(nameOf));
   const expected = countOf(oneByOne(changes, announced).flatMap(expectedEvents));
   return [
     ...[...expected].flatMap(([name, count]) =>

@@ -50,7 +50,7 @@ export function judgeMarkers(items: readonly RawItem[]): string[] {
       case "TXN":
         return [
           ...namesOf(item, claim),
-          ...operationsOf(item).flatMap((each) =>
+          ...[...operationsOf(item), ...asideOf(item)].flatMap((each) =>
             claim("source_operation", each["source_id"], text(each, "operation_id")),
           ),
         ];
@@ -140,11 +140,16 @@ export function operationsOf(item: RawItem): readonly RawItem[] {
   return operations.map(({ map }) => map);
 }
 
+/** The operation that is set aside for a transaction until it is approved. */
+export function asideOf(item: RawItem): readonly RawItem[] {
+  const aside = item["set_aside"] as { readonly map: RawItem } | undefined;
+  return aside === undefined ? [] : [aside.map];
+}
+
 /** Whether a platform made a transaction: it names the operation as its provider's reference. */
 export function isPlatforms(item: RawItem): boolean {
-  return operationsOf(item).some(
-    (each) => each["leg"] === "forward" && each["operation_id"] === item["provider_reference"],
-  );
+  const reported = [...operationsOf(item).filter((each) => each["leg"] === "forward"), ...asideOf(item)];
+  return reported.some((each) => each["operation_id"] === item["provider_reference"]);
 }
 
 /** Identifiers of the transactions whose money a platform moved. */
@@ -186,7 +191,9 @@ export function judgeLegs(items: readonly RawItem[]): string[] {
     // The command of a correction is found in its place.
     if (item["kind"] === "negative_balance_correction" && typeof item["command_id"] === "string") return [];
     const legs = [
-      ...(ended && back === undefined ? [] : [["forward", [sign * amount, sign * (amount - fee)]] as const]),
+      ...((ended && back === undefined) || asideOf(item).length > 0
+        ? []
+        : [["forward", [sign * amount, sign * (amount - fee)]] as const]),
       ...(back === undefined ? [] : [["reverse", [back, -sign * amount, sign * (fee - amount)]] as const]),
     ];
     return legs

@@ -2,7 +2,7 @@ import { groupBy, hasNumber, ofType, sum, text, whole } from "../emulator/raw-it
 import type { RawItem } from "../emulator/raw-table.ts";
 import { type JudgedCredit, type JudgedEntry, judgeDebt } from "./debt-oracle.ts";
 import { allowed } from "./oracle-changes.ts";
-import { operationsOf, platformKinds } from "./oracle-platform-money.ts";
+import { asideOf, operationsOf, platformKinds } from "./oracle-platform-money.ts";
 import { isAwaited, undecided } from "./oracle-terms.ts";
 import { transferControls } from "./oracle-transfers.ts";
 
@@ -254,17 +254,22 @@ function judgeHistory(item: RawItem): string[] {
   const id = text(item, "id");
   const steps = stepsOf(item);
   const chained = steps.every(({ from, to }, index) =>
-    index === 0 ? from === null && to === "pending" : from === steps[index - 1]?.to && allowed("TXN", `${from}>${to}`),
+    index === 0
+      ? from === null && to === "pending"
+      : from === steps[index - 1]?.to &&
+        (allowed("TXN", `${from}>${to}`) || (from === to && undecided.has(String(to)))),
   );
   const awaited = undecided.has(text(item, "status"));
   // What the sandbox's provider moves by itself is due whatever its state is.
   const provided = typeof item["provider_at"] === "string";
+  // What was made for an item of a platform that has happened does not expire.
+  const ends = awaited && !asideOf(item).some(isCreatedFor);
   const expires = typeof item["expires_at"] === "string";
   const due = [item["due_pk"], item["due_sk"]].map((value) => typeof value === "string");
   return [
     ...(chained && steps.at(-1)?.to === item["status"] ? [] : [`${id} has a history that does not follow`]),
-    ...(versionFits(item, steps.length + (hasEnded(item) ? 1 : 0)) ? [] : [`${id} has another version than steps`]),
-    ...(expires === awaited && due.every((each) => each === (awaited || provided || willEnd(item)))
+    ...(versionFits(item, steps) ? [] : [`${id} has another version than steps`]),
+    ...(expires === ends && due.every((each) => each === (ends || provided || willEnd(item)))
       ? []
       : [`${id} is ${text(item, "status")} and due or not wrongly`]),
   ];
@@ -274,17 +279,32 @@ function judgeHistory(item: RawItem): string[] {
  * A version for each step, and one more for each operation of a platform that was joined without one. Commands about it
  * are versions too.
  */
-function versionFits(item: RawItem, steps: number): boolean {
+function versionFits(item: RawItem, all: ReturnType<typeof stepsOf>): boolean {
   const version = whole(item, "version");
+  const most = all.length + (hasEnded(item) ? 1 : 0);
+  // The last approval and the join of an item that was set aside are one version.
+  const steps = most - all.filter(({ at }, index) => index > 0 && at === all[index - 1]?.at).length;
   if (typeof item["command_id"] === "string") return version >= BigInt(steps);
   // A debit is another version where it names the credit that a platform is asked for.
   if (hasNumber(item, "transfer_credit_minor")) return version >= BigInt(steps);
   const unconfirmed = operationsOf(item).filter(({ confirmed }) => confirmed !== undefined).length;
-  return version <= BigInt(steps + operationsOf(item).length + unconfirmed) && version >= BigInt(steps);
+  // An item that was set aside for it, and that people have booked otherwise since it ended, leaves no trace.
+  const left = ["rejected", "cancelled", "failed"].includes(text(item, "status")) ? 2 : 0;
+  const reported = operationsOf(item).length + unconfirmed + asideOf(item).length + left;
+  return version <= BigInt(most + reported) && version >= BigInt(steps);
 }
 
-function stepsOf(item: RawItem): { readonly from: unknown; readonly to: unknown }[] {
+/** Whether a transaction was made for the item that is set aside for it. */
+function isCreatedFor(aside: RawItem): boolean {
+  return aside["created_for_item"] === true;
+}
+
+function stepsOf(item: RawItem): { readonly from: unknown; readonly to: unknown; readonly at: unknown }[] {
   const history = item["status_history"];
   if (!Array.isArray(history)) return [];
-  return (history as readonly { readonly map: RawItem }[]).map(({ map }) => ({ from: map["from"], to: map["to"] }));
+  return (history as readonly { readonly map: RawItem }[]).map(({ map }) => ({
+    from: map["from"],
+    to: map["to"],
+    at: map["at"],
+  }));
 }
