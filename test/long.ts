@@ -28,6 +28,10 @@ const longForms: Readonly<Record<string, LongForm>> = {
     env: { TWO_BOOKS_RUNS: "1500", TWO_BOOKS_SEED: String(Date.now() % 1e9) },
     file: "test/domain/command/two-books.test.ts",
   },
+  "approved-books": {
+    env: { APPROVED_RUNS: "2500", APPROVED_SEED: String(Date.now() % 1e9) },
+    file: "test/domain/command/approved-books.test.ts",
+  },
   filters: { env: { FILTER_SORTS: "both" }, file: "test/data/filters.test.ts" },
   fuzz: { env: { FUZZ_RUNS: "2000", FUZZ_SEED: String(Date.now() % 1e9) }, file: "test/http/fuzz.test.ts" },
   linters: { env: { LINTERS: "all" }, file: "test/http/linters.test.ts" },

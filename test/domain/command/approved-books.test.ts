@@ -1,0 +1,196 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { isOpen } from "../../../shared/domain/command/command.ts";
+import type { Transaction } from "../../../shared/domain/transaction.ts";
+import type { Role } from "../../../shared/roles.ts";
+import type { PlatformOperation } from "./bridge-changes.ts";
+import { TwoBooks } from "./bridge-model.ts";
+import { World } from "./bridge-world.ts";
+
+const people = ["opr_ana", "opr_eva", "opr_tom", "opr_uma"] as const;
+const [amounts, limit] = [["40.00", "140.00", "150.00"], 10_000n] as const;
+const acts = [
+  ...([
+    "deposit",
+    "withdrawal",
+    "approve",
+    "approve",
+    "approve",
+    "remove",
+    "restore",
+    "rule",
+    "moved",
+    "moved",
+  ] as const),
+  ...(["named", "named", "unnamed", "report", "report", "people", "rejected", "cancelled", "take", "execute"] as const),
+  ...(["ack", "time", "again"] as const),
+];
+
+const step = fc.record({
+  act: fc.constantFrom(...acts),
+  which: fc.nat({ max: 5 }),
+  amount: fc.constantFrom(...amounts),
+  who: fc.constantFrom(...people),
+  told: fc.boolean(),
+});
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+/** Two books of a brokerage with a rule of deposits and of withdrawals, whose people come, go and change it. */
+class ApprovedWorld extends World {
+  approvers = 2;
+  readonly gone = new Set<string>();
+  readonly seen = new Set<string>();
+  private readonly authoritative: "platform" | "service";
+
+  constructor(authoritative: "platform" | "service") {
+    super(new TwoBooks({}, authoritative));
+    this.authoritative = authoritative;
+    for (const id of people) this.books.people.set(id, { active: true, role: "finance" });
+    this.rule(2);
+  }
+
+  rule(approvers: number): void {
+    this.approvers = approvers;
+    const rule = { over: { USD: "100.00" }, approvers: Math.max(1, approvers), roles: ["finance"] as Role[] };
+    const rules = (["deposit", "withdrawal"] as const).map((kind) => ({ kind, ...rule }));
+    this.books.demand({ approval_rules: approvers === 0 ? [] : rules });
+  }
+
+  step(given: Step): void {
+    const before = new Map([...this.books.transactions].map(([id, { status }]) => [id, status]));
+    this.act(given);
+    this.check();
+    for (const each of this.books.transactions.values()) this.judge(before.get(each.id), each);
+  }
+
+  /** What leaves the undecided states for money has the approvals that the rule of now asks; nothing else is booked. */
+  private judge(from: Transaction["status"] | undefined, after: Transaction): void {
+    const undecided = from === "pending" || from === "approved";
+    const moves = after.status === "processing" || after.status === "completed";
+    const size = after.amount_minor < 0n ? -after.amount_minor : after.amount_minor;
+    if (!moves || (from !== undefined && !undecided) || size <= limit || this.approvers === 0) return;
+    const given = [...(after.approvals ?? []).map(({ actor }) => actor.id), after.approved_by?.id ?? ""];
+    const own = new Set(given.filter((id) => id.startsWith("opr_") && !this.gone.has(id)));
+    const enough = own.size >= this.approvers;
+    const announced = from === undefined && this.authoritative === "platform";
+    if (!enough && !announced) throw new Error(`${after.id} moved with ${own.size} of ${this.approvers} approvals.`);
+    if (after.platform_operations.length > 0 && undecided) this.seen.add("joined");
+    if (announced) this.seen.add("announced");
+  }
+
+  private act({ act, which, amount, who, told }: Step): void {
+    const { books } = this;
+    const all = [...books.transactions.values()].filter(
+      ({ kind }) => kind === "deposit" || kind === "withdrawal" || kind === "adjustment",
+    );
+    const one = all.at(-1 - (which % Math.max(1, all.length)));
+    const open = [...books.commands.values()].filter((each) => isOpen(each) && each.type === "balance_operation");
+    const command = open.at(-1 - (which % Math.max(1, open.length)));
+    if (act === "deposit" || act === "withdrawal") books.request(act, amount, "0.00");
+    else if (act === "rule") this.rule(which % 4);
+    else if (act === "remove" || act === "restore") this.people(who, act === "restore");
+    else if (act === "time") this.run({ what: "time", which: 0, amount: "40.00", direct: told, told });
+    else if (act === "unnamed") this.unreported.add(books.operate(told ? -15_000n : 14_000n, null));
+    else if (act === "named" && one !== undefined) this.name(one);
+    else if (act === "report" || act === "again") this.tell(which);
+    else if (act === "people") this.settleAside(which, told, who);
+    else if (command !== undefined && (act === "take" || act === "execute" || act === "ack"))
+      this.handle(act, command, false);
+    else if (one !== undefined && act === "approve" && !this.gone.has(who))
+      books.move(one.id, { status: "approved" }, who);
+    else if (one !== undefined && act === "moved") books.move(one.id, { status: told ? "processing" : "completed" });
+    else if (one !== undefined && (act === "rejected" || act === "cancelled"))
+      books.move(one.id, { status: act, reason: { code: "by_test" } });
+  }
+
+  private people(who: string, active: boolean): void {
+    if (active) this.gone.delete(who);
+    else this.gone.add(who);
+    this.books.people.set(who, { active, role: "finance" });
+  }
+
+  /** A person at the platform moves the money of a transaction that no command was handed out for. */
+  private name(one: Transaction): void {
+    if (one.status !== "pending" && one.status !== "approved") return;
+    const minor = one.kind === "withdrawal" ? -one.amount_minor : one.amount_minor;
+    this.unreported.add(this.books.operate(minor, one.id));
+  }
+
+  private tell(which: number): void {
+    const operation = [...this.unreported].at(which % Math.max(1, this.unreported.size));
+    if (operation === undefined) return;
+    if (this.books.report(operation) !== "rejected") this.unreported.delete(operation);
+    else if (this.books.refusal === "approval_required" || this.books.asideOf(operation)) this.seen.add("set aside");
+  }
+
+  private settleAside(which: number, back: boolean, who: string): void {
+    const operation = [...this.unreported].at(which % Math.max(1, this.unreported.size));
+    if (operation === undefined) return;
+    this.say(operation, back, who);
+  }
+
+  private say(operation: PlatformOperation, back: boolean, who: string): void {
+    const said = back ? ({ take_back: true } as const) : ({ confirm_new: true } as const);
+    const result = this.books.report(operation, "with_comment", said, who);
+    if (result === "applied" && back) this.seen.add("taken back");
+    if (result !== "rejected") this.unreported.delete(operation);
+  }
+
+  /** Operations that were not booked. */
+  left(): number {
+    return this.unreported.size;
+  }
+
+  /** What open withdrawals hold. */
+  held(): bigint {
+    const held = [...this.books.transactions.values()].filter(
+      ({ kind, status }) => kind === "withdrawal" && (status === "pending" || status === "approved"),
+    );
+    return held.reduce((sum, { amount_minor }) => sum + amount_minor, 0n);
+  }
+
+  /** Everyone is there again, and what waits is approved, carried out or settled by people. */
+  end(): void {
+    for (const who of people) this.people(who, true);
+    this.rule(2);
+    for (let round = 0; round < 8; round += 1) {
+      this.passTime(700);
+      this.search();
+      for (const who of people) for (const { id } of this.books.commands.values()) this.books.requeue(id, who);
+      for (const { id, set_aside } of this.books.transactions.values()) {
+        if (set_aside !== undefined) for (const who of people) this.books.move(id, { status: "approved" }, who);
+      }
+      for (const operation of [...this.unreported]) {
+        if (this.books.report(operation) !== "rejected") this.unreported.delete(operation);
+        else this.say(operation, false, "opr_ana");
+      }
+      for (const { id } of [...this.books.commands.values()].filter(isOpen)) {
+        this.handle("take", this.books.command(id), false);
+        this.handle("execute", this.books.command(id), false);
+        this.handle("ack", this.books.command(id), false);
+      }
+    }
+    this.check();
+  }
+}
+
+it.each(["platform", "service"] as const)(
+  "no money moves without its approvals, none twice, and both books end equal (%s)",
+  (authoritative) => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 30, maxLength: 60, size: "max" }), (program) => {
+        const world = new ApprovedWorld(authoritative);
+        for (const each of program) world.step(each);
+        world.end();
+        expect(world.left()).toBe(0);
+        expect(world.books.balance.balance_minor).toBe(world.books.platformMinor());
+        expect(world.books.balance.held_minor).toBe(world.held());
+        for (const each of world.seen) seen.add(each);
+      }),
+      { numRuns: Number(process.env["APPROVED_RUNS"] ?? 300), seed: Number(process.env["APPROVED_SEED"] ?? 1) },
+    );
+    const reached = authoritative === "platform" ? ["announced"] : ["taken back"];
+    expect([...seen]).toEqual(expect.arrayContaining(["joined", "set aside", ...reached]));
+  },
+);
