@@ -1,3 +1,4 @@
+import { unbooked } from "../../shared/domain/internal-money/transaction-names.ts";
 import { transactionBody } from "../../shared/domain/transaction.ts";
 import { listParameter } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
@@ -11,10 +12,10 @@ import { pageOfTransactions } from "../../shared/trading/transaction-pages.ts";
 export const handler = await list(listTransactions, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const { account_id: account, client_id: client } = query;
   const kinds = listParameter(query, "kind") ?? TransactionKind.options;
-  const asked = listParameter(query, "status")?.flatMap((status) =>
-    kinds.map((kind) => transactions.inState(tenant, status, kind)),
-  );
-  const states = asked && [...new Set([...asked, transactions.leftToPeople(tenant)])];
+  const statuses = listParameter(query, "status");
+  const asked = statuses?.flatMap((status) => kinds.map((kind) => transactions.inState(tenant, status, kind)));
+  const left = statuses?.some((status) => unbooked.has(status)) ? [transactions.leftToPeople(tenant)] : [];
+  const states = asked && [...new Set([...asked, ...left])];
   const source =
     account !== undefined
       ? ({ index: "owner", partitions: [transactions.ofAccount(tenant, account)] } as const)

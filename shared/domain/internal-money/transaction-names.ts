@@ -38,7 +38,8 @@ export function transactionMarkers(transaction: Transaction): Change[] {
   return namesOf(transaction).map((name) => ({ op: "claim", ...name, owner: transaction.id }));
 }
 
-const unbooked: ReadonlySet<TransactionState> = new Set(["rejected", "cancelled", "failed"]);
+/** States of a transaction that ended without money, or with its money given back. */
+export const unbooked: ReadonlySet<string> = new Set<TransactionState>(["rejected", "cancelled", "failed"]);
 
 /** Whether a transaction has ended without money, also on its platform: an item that is left to people is money. */
 function protectsNone(transaction: Transaction): boolean {

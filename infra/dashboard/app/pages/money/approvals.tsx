@@ -14,7 +14,7 @@ import { OpenedHead, PageHead, Panel } from "../../parts/page.tsx";
 import { CommandError } from "../../parts/states-of-page.tsx";
 import { Mark, Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
-import { Age, Money, Waiting as WaitingSince } from "../../parts/values.tsx";
+import { Age, Go, Money, Waiting as WaitingSince } from "../../parts/values.tsx";
 import { useCaller, useMay } from "../../session/caller.ts";
 import { ActorName } from "../actor.tsx";
 import { placeOf, useApprovals, type Waiting } from "./approval-data.ts";
@@ -158,7 +158,13 @@ function Decision({ waiting, place, onClose }: DecisionProps) {
     const timer = window.setTimeout(() => setArmed(false), armedForMs);
     return () => window.clearTimeout(timer);
   }, [armed]);
-  useKeys({ a: () => setArmed(!busy), Enter: armed ? approve : undefined, r: busy ? undefined : reject });
+  // One that has ended, or that any move takes on, is not decided here.
+  const open = waiting.approvals_missing > 0 && !busy;
+  useKeys({
+    a: open ? () => setArmed(true) : undefined,
+    Enter: armed ? approve : undefined,
+    r: open ? reject : undefined,
+  });
   return (
     <>
       <div className="scrolled">
@@ -169,6 +175,7 @@ function Decision({ waiting, place, onClose }: DecisionProps) {
           </div>
         )}
         <AmountHead transaction={waiting} />
+        <Attention waiting={waiting} />
         <Checks waiting={waiting} />
         <TransactionDetails transaction={waiting} />
         <Approvals waiting={waiting} />
@@ -177,17 +184,37 @@ function Decision({ waiting, place, onClose }: DecisionProps) {
         <Button
           className={armed ? "armed" : undefined}
           rightSection={<kbd>{armed ? "Enter" : "a"}</kbd>}
-          disabled={busy}
+          disabled={!open}
           onClick={approve}
         >
           {sending.isPending ? "Approving" : "Approve"} {sum}
         </Button>
-        <Button variant="default" rightSection={<kbd>r</kbd>} disabled={busy} onClick={reject}>
+        <Button variant="default" rightSection={<kbd>r</kbd>} disabled={!open} onClick={reject}>
           Reject…
         </Button>
         <span className="dim place">{place}</span>
       </div>
     </>
+  );
+}
+
+/** What the trading platform has done already, and whether anybody is left who could approve. */
+function Attention({
+  waiting: { set_aside, approvals_missing: missing, approvers_left: left },
+}: Pick<DecisionProps, "waiting">) {
+  const few = left !== null && left < missing;
+  if (set_aside === null && !few) return null;
+  return (
+    <Panel title="Needs attention">
+      {set_aside !== null && (
+        <p>
+          The trading platform has moved this money already.{" "}
+          {missing > 0 ? "The last approval books it." : "It has ended here: book it, or take it back."}{" "}
+          <Go to={`/feeds/${set_aside.source_id}?tab=rejects`}>Rejected items of the feed</Go>
+        </p>
+      )}
+      {few && <p>Fewer operators than are needed could still approve it: invite one, or change the rule.</p>}
+    </Panel>
   );
 }
 

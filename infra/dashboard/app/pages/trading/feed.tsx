@@ -129,6 +129,7 @@ function RejectActions({ reject }: { readonly reject: Schemas["FeedReject"] }) {
   const sending = useCommand("Retry a reject", (path: { readonly id: string; readonly seq: string }) =>
     post("/feed/sources/{id}/rejects/{seq}/retry", { path }, {}),
   );
+  if (!may("transactions:settle")) return null;
   return (
     <span className="with-icon">
       <Button
@@ -139,10 +140,41 @@ function RejectActions({ reject }: { readonly reject: Schemas["FeedReject"] }) {
       >
         {sending.error === null ? "Retry" : "Refused"}
       </Button>
-      {may("transactions:settle") && (
+      {reject.code === "approval_required" ? (
+        <ActionButton word="Settle…" dialog={(close) => <SettleReject reject={reject} onClose={close} />} />
+      ) : (
         <ActionButton word="Dismiss…" dialog={(close) => <DismissReject reject={reject} onClose={close} />} />
       )}
     </span>
+  );
+}
+
+/** What becomes of money that the platform moved for a transaction which has ended here. */
+function SettleReject({ reject, onClose }: DismissProps) {
+  const { source_id: id, reject_id: seq } = reject;
+  return (
+    <FormDialog
+      title={`Settle the item ${reject.seq}`}
+      intro={<p>{reject.detail}</p>}
+      fields={[
+        {
+          name: "how",
+          label: "Do",
+          kind: "choice",
+          values: [
+            ["take_back", "Ask the platform to take it back"],
+            ["confirm_new", "Make a new transaction of it, to be approved"],
+          ],
+          first: "take_back",
+        },
+      ]}
+      submit="Settle"
+      run={(entered) => {
+        const how = textOf(entered, "how") ?? "";
+        return post("/feed/sources/{id}/rejects/{seq}/retry", { path: { id, seq } }, { [how]: true });
+      }}
+      onClose={onClose}
+    />
   );
 }
 
