@@ -47,6 +47,8 @@ export interface ModelTransaction {
   readonly fee: bigint;
   readonly external_id: string | null;
   readonly creator: number;
+  /** The application that approved it last. */
+  approver?: number;
   status: TransactionState;
   version: number;
 }

@@ -75,6 +75,13 @@ export function moveMoney(books: Books, intent: Of<"move">, application: number)
   const { if_version: version, to } = intent;
   if (version !== undefined && version !== transaction.version) return refused(412, "precondition_failed");
   const from = transaction.status;
+  // An approval of the creator counts no more once four eyes are asked: another one may approve again.
+  const unapproved = books.four_eyes && from === "approved" && transaction.approver === transaction.creator;
+  if (unapproved && to === "approved") {
+    if (transaction.creator === application) return refused(403, "four_eyes_required");
+    transaction.approver = application;
+    transaction.version += 1;
+  }
   if (from !== to) {
     const unseen = books.four_eyes && from === "pending" && (to === "processing" || to === "completed");
     if (!moves[from].includes(to) || unseen) return refused(409, "illegal_transition");
@@ -83,6 +90,8 @@ export function moveMoney(books: Books, intent: Of<"move">, application: number)
     if (to === "approved" && books.four_eyes && transaction.creator === application) {
       return refused(403, "four_eyes_required");
     }
+    if (unapproved && (to === "processing" || to === "completed")) return refused(403, "four_eyes_required");
+    if (to === "approved") transaction.approver = application;
     const account = books.accounts.get(transaction.account_id);
     if (account === undefined) return nothing;
     const refusal = to === "returned" ? giveBack(account, transaction, intent) : settle(account, transaction, to);
