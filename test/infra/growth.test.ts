@@ -8,7 +8,7 @@ import { at, functionOf, keptStage, list, ofType, only, type SynthesizedStage, s
 
 /** The number of endpoints that the stacks have to hold. */
 const endpoints = 200;
-/** Resources of the parent at that number: about half of what CloudFormation takes is left for what is no endpoint. */
+/** Most resources of the parent stack at that number: about half of the 500 that CloudFormation allows. */
 const mostInParent = 255;
 
 const folders = ["clients", "accounts", "transactions", "trading", "webhooks", "feed", "sandbox", "documents"] as const;

@@ -94,7 +94,7 @@ const usualLimit = 50;
 export function useList<P extends ListPath>(
   path: P,
   params: Parameters = {},
-  { filters = {}, enabled = true }: { readonly filters?: Filters; readonly enabled?: boolean } = {},
+  { filters = {} }: { readonly filters?: Filters } = {},
 ): List<ItemOf<P>> {
   const owner = JSON.stringify([path, params]);
   const limit = Number(params.query?.["limit"] ?? usualLimit);
@@ -110,7 +110,6 @@ export function useList<P extends ListPath>(
       former,
       { queryKey: [formerPath, , formerParams] = [] }: Pick<Query, "queryKey"> = { queryKey: [] },
     ) => (JSON.stringify([formerPath, formerParams]) === owner ? former : undefined),
-    enabled,
     refetchInterval: ({ state: { data, error } }) =>
       isFinal(error) ? false : againMs(path, error) * (data?.pages.length ?? 1),
   });
@@ -131,7 +130,7 @@ export function useList<P extends ListPath>(
     rows,
     hasMore: hasNextPage,
     loadMore: () => lookFor(rows.length + limit),
-    loading: query.isPending && enabled,
+    loading: query.isPending,
     loadingMore: query.isFetchingNextPage || (goesOn && (search.wanted !== wanted || Date.now() < search.until)),
     replacing,
     error: query.error,

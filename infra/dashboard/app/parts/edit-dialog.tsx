@@ -16,7 +16,7 @@ interface EditProps<R> extends Pick<FormDialogProps<unknown>, "title" | "wide" |
   /** What the decision rests on, where the form decides about the whole of what is shown. */
   readonly factsOf?: (now: R) => readonly Fact[];
   /** The members of the request by what was entered; a member has the name of its field. */
-  readonly bodyOf: (entered: Entered, now: R) => Readonly<Record<string, unknown>>;
+  readonly bodyOf: (entered: Entered) => Readonly<Record<string, unknown>>;
   readonly send: (body: object, options: { readonly key: string; readonly version: number }) => Promise<unknown>;
   readonly submit?: string;
   /** All members are sent, as those of one decision; otherwise those alone whose field was changed. */
@@ -46,7 +46,7 @@ export function EditDialog<R extends { readonly version: number }>(props: EditPr
     fieldsOf(one).some((field, place) => !sameEntry(firstOf(field), firstOf(fieldsOf(other)[place] ?? field))) ||
     JSON.stringify(factsOf(one)) !== JSON.stringify(factsOf(other));
   const run = async (entered: Entered, key: string, changed: readonly string[]) => {
-    const all = Object.entries(bodyOf(entered, base));
+    const all = Object.entries(bodyOf(entered));
     const body = Object.fromEntries(all.filter(([name]) => whole || changed.includes(name)));
     let now = base;
     for (;;) {
