@@ -27,5 +27,7 @@ it("nothing is lost while functions die, records are repeated and reordered and 
   expect(report.chaos?.stream_repeats).toBeGreaterThan(0);
   expect(report.chaos?.queue_repeats).toBeGreaterThan(0);
   expect(report.deliveries["succeeded"]).toBeGreaterThanOrEqual(16);
-  expect(report.deliveries["exhausted"]).toBeGreaterThan(0);
+  // Those of an endpoint that is not there: on a slow machine its five days end first, and the service switches it off.
+  const { exhausted = 0, cancelled = 0 } = report.deliveries;
+  expect(exhausted + cancelled).toBeGreaterThanOrEqual(8);
 }, 200_000);
