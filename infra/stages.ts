@@ -47,7 +47,7 @@ export interface StageConfig {
   readonly methodThrottle: Throttle;
   /**
    * Invocations of the deliverer at the same time, each with up to ten deliveries. They are reserved, as those of the
-   * evaluator and the publisher are, so an account needs a concurrency of 100 more than all of them (README: Deploy).
+   * evaluator and the publisher are, so an account needs a concurrency of 100 more than all of them (infra/README.md).
    */
   readonly deliveries: {
     /** From the queue of first attempts. */

@@ -34,8 +34,44 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Transactions: "Deposits, withdrawals, transfers, credits and adjustments, from request to booking.",
   Trading: "Trades, open positions and orders. They originate on a trading platform and are read-only here.",
   Market: "Tradable symbols, quotes and conversion rates.",
-  Feed: "Input from trading platforms: trades, orders, prices and symbols, numbered so that each is applied once.",
-  Drift: "Comparison with trading platforms: snapshots of their accounts, and the differences that were found.",
+  Feed: [
+    "Input from trading platforms: trades, orders, prices and symbols, numbered so that each is applied once.",
+    "The trading platform moves the money of an account with a `source_id`. A deposit that is completed, a " +
+      "withdrawal that is processed and a return become commands; the transaction is `processing` until the " +
+      "platform has moved the money. The bridge of the source takes commands (`POST " +
+      "/feed/sources/{id}/commands/take`, always with an `Idempotency-Key`), carries each out before its " +
+      "`start_before` with the id of the command as comment, and acknowledges it. Money is booked once, whether the " +
+      "acknowledgement or the item with that `reference` arrives first. If neither arrives, `outcome` is `unknown`: " +
+      "nothing is sent again until the bridge has looked for the operation and a person decides. The opt-in events " +
+      "`command.issued` and `command.settled` say when there is something to take and when it has ended.",
+    "Where the source is `authoritative: service`, a stop-out of such an account is a command too. `liquidate` " +
+      "names the position, the lots to close and `lots_before`: the bridge closes nothing if the position has other " +
+      "lots. It waits for a minute at most and is taken before money. Nothing is booked by it: the deals that the " +
+      "feed reports close the positions, at the platform's prices. Meanwhile the account shows `liquidation: " +
+      "requested`, and one `stop.out` ends the run.",
+    "If its last position then closes with a loss beyond the money of a protected account, the correction is " +
+      "booked here at once, and a command asks the platform for the same amount; so are the credit that paid a " +
+      "loss, and what a payout that fails later repays. Nothing is booked for these commands (`leg` is null). If " +
+      "the platform refuses one, the alarm `money-needs-attention` says so, and the next snapshot shows the drift.",
+    "`leverage`, `group_id` and `trading_mode` of an account with a `source_id` change by command too " +
+      "(`set_leverage`, `set_group`, `set_account_access`). `PATCH /accounts/{id}` shows each requested value in " +
+      "`pending`, and the account changes once the platform has changed it: by the acknowledgement, or by an " +
+      "`account_update` with the same value. An account that is disabled is so at once, and its platform is asked " +
+      "for no access.",
+  ].join("\n\n"),
+  Drift: [
+    "Comparison with trading platforms: snapshots of their accounts, and the differences that were found.",
+    "The bridge also sends snapshots of the platform's accounts (`POST /feed/sources/{id}/snapshots`). They are " +
+      "compared with those of this service at the number of the last item that they include. A difference is a " +
+      "drift, with what may be its cause, and is never repaired automatically: `POST /drift/{id}/resolve` accepts " +
+      "it, books the balance, the credit, the position or a whole account of the platform once a second application " +
+      "or operator agrees, or commands the platform to book the difference of a balance (`command_platform`), which " +
+      "the next snapshot confirms. Alarms report open drifts and accounts that could not be compared for a day. The " +
+      "opt-in events `feed.stale` and `feed.recovered` say when a source has been silent for `silent_after_seconds` " +
+      "(60) and when it is heard of again. `feed.snapshots_late` says that a source with a " +
+      "`snapshot_interval_seconds` of its own has sent no snapshot for three intervals, and " +
+      "`feed.snapshots_resumed` that one has come.",
+  ].join("\n\n"),
   Events: "Events of the brokerage, numbered in order. Read them here or receive them by webhook.",
   Audit: "What applications and operators asked for: entries that are linked by hashes, so that a change is found.",
   Reports: "Sums over the money of the brokerage, and what it used of the service.",

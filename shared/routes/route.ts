@@ -44,8 +44,8 @@ export type GlobalPartition = "client_ids" | "public_keys" | "operator_identitie
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 /**
- * One endpoint. The stacks, the pipeline, the OpenAPI document, the generated tests and the README table are loops over
- * these rows (ADR 0001).
+ * One endpoint. The stacks, the pipeline, the OpenAPI document, the generated tests and the table of
+ * `functions/README.md` are loops over these rows (ADR 0001).
  */
 export interface Route {
   /** Operation id, snake_case, unique; with hyphens it is the function's name. */

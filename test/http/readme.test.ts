@@ -6,19 +6,44 @@ import { routes } from "../../shared/routes/index.ts";
 import { eventTypes, optInEventTypes } from "../../shared/schema/event-types.ts";
 
 const root = new URL("../../", import.meta.url);
-const readme = readFileSync(new URL("README.md", root), "utf8");
-const contributing = readFileSync(new URL("CONTRIBUTING.md", root), "utf8");
-const words = readme.replaceAll(/\s+/g, " ");
+const read = (path: string) => readFileSync(new URL(path, root), "utf8");
+const pages = ["README.md", ...["functions", "infra", "shared", "test"].flatMap(readmesUnder)];
+const readme = read("README.md");
+const all = [...pages, "CONTRIBUTING.md"].map(read).join("\n");
+const words = all.replaceAll(/\s+/g, " ");
 const { rate, webhooks, token } = limits;
 
-it("the README lists every endpoint with its scope", () => {
-  expect(withEndpointTable(readme, routes)).toBe(readme);
-  for (const { method, path } of routes) expect(readme).toContain(`\`${method} ${path}\``);
+function readmesUnder(folder: string): string[] {
+  const files = readdirSync(new URL(folder, root), { recursive: true, encoding: "utf8" });
+  return files.filter((file) => /(?:^|\/)README\.md$/.test(file)).map((file) => `${folder}/${file}`);
+}
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): string[] {
+  const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading.toLowerCase());
+  return headings.map((heading) => heading.replaceAll(/[^\w -]/g, "").replaceAll(" ", "-"));
+}
+
+/** Links of a page that lead to no file, or to no heading of it. */
+function deadLinks(path: string): string[] {
+  const links = [...read(path).matchAll(/(?:\]\(|src=")(?!https?:)([^)"]+)[)"]/g)].map(([, link = ""]) => link);
+  return links.filter((link) => {
+    const [file = "", anchor] = link.split("#");
+    const url = new URL(file, new URL(path, root));
+    if (!existsSync(url)) return true;
+    return anchor !== undefined && !anchorsOf(readFileSync(url, "utf8")).includes(anchor);
+  });
+}
+
+it("functions/README.md lists every endpoint with its scope", () => {
+  const page = read("functions/README.md");
+  expect(withEndpointTable(page, routes)).toBe(page);
+  for (const { method, path } of routes) expect(page).toContain(`\`${method} ${path}\``);
 });
 
-it("every npm script that the README or CONTRIBUTING names exists", () => {
-  const { scripts } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
-  const named = [...`${readme}${contributing}`.matchAll(/npm (?:run )?(start|test|[a-z][a-z:]*)(?=[`\s])/g)];
+it("every npm script that a README or CONTRIBUTING names exists", () => {
+  const { scripts } = JSON.parse(read("package.json"));
+  const named = [...all.matchAll(/npm (?:run )?(start|test|[a-z][a-z:]*)(?=[`\s])/g)];
   const known = [...Object.keys(scripts), "run", "ci"];
   for (const [, name] of named) expect(known, name).toContain(name);
   expect(named.map(([, name]) => name)).toContain("bench:lanes");
@@ -30,7 +55,7 @@ function duration(seconds: number): string {
   return seconds >= 60 ? `${seconds / 60} min` : `${seconds} s`;
 }
 
-describe("a limit that the README states is the one in shared/limits.ts", () => {
+describe("a limit that a README states is the one in shared/limits.ts", () => {
   const [last = 0, ...others] = webhooks.retry_delays_seconds.toReversed();
   const ladder = `${others.toReversed().map(duration).join(", ")} and ${duration(last)}`;
   it.each([
@@ -51,20 +76,28 @@ describe("a limit that the README states is the one in shared/limits.ts", () => 
   });
 });
 
-it("every endpoint, event type, folder and file that the README names outside its table exists", () => {
-  const text = readme.replace(/<!-- endpoints -->[\s\S]*?<!-- \/endpoints -->/, "");
-  const served = routes.map(({ method, path }) => `${method} ${path}`);
-  const operations = [...text.matchAll(/`((?:GET|POST|PATCH|DELETE) \/[^`]*)`/g)].map(([, one]) => one);
-  expect(operations.filter((one) => !served.includes(one ?? ""))).toEqual([]);
-  const known: readonly string[] = [...eventTypes, ...optInEventTypes];
-  const events = [...text.matchAll(/`((?:client|account|transaction|trade|margin|stop)\.[a-z]+)`/g)].map(
-    ([, one]) => one,
-  );
-  expect(events.filter((one) => !known.includes(one ?? ""))).toEqual([]);
-  const linked = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)\)/g)].map(([, one]) => one ?? "");
-  const folders = [...text.matchAll(/`((?:shared|functions|infra|test)\/[\w./-]*)`/g)].map(([, one]) => one ?? "");
-  expect([...linked, ...folders].filter((one) => !existsSync(new URL(one, root)))).toEqual([]);
-  expect(operations.length * events.length * linked.length * folders.length).toBeGreaterThan(0);
+describe.each(pages)("what %s names exists", (path) => {
+  const text = read(path).replace(/<!-- endpoints -->[\s\S]*?<!-- \/endpoints -->/, "");
+  const named = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, one = ""]) => one);
+
+  it("as an endpoint or an event type", () => {
+    const served = routes.map((row) => `${row.method} ${row.path}`);
+    const known: readonly string[] = [...eventTypes, ...optInEventTypes];
+    const operations = named(/`((?:GET|POST|PATCH|DELETE) \/[^`]*)`/g);
+    const events = named(/`((?:client|account|transaction|trade|margin|stop|owner|feed|command)\.[a-z_]+)`/g);
+    expect(operations.filter((one) => !served.includes(one))).toEqual([]);
+    expect(events.filter((one) => !known.includes(one))).toEqual([]);
+  });
+
+  it("as a folder, a file or a heading", () => {
+    const folders = named(/`((?:shared|functions|infra|test)\/[\w./-]*)`/g);
+    expect(folders.filter((one) => !existsSync(new URL(one, root)))).toEqual([]);
+    expect(deadLinks(path)).toEqual([]);
+  });
+});
+
+it("the README is read in four minutes", () => {
+  expect(Buffer.byteLength(readme)).toBeLessThanOrEqual(12_000);
 });
 
 it("the README's layout names every folder of shared/", () => {

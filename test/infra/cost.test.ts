@@ -47,62 +47,7 @@ describe("the types of the templates", () => {
   });
 });
 
-/** A line of the README: `name: 2 × 3 + 4 ÷ 8 = 6.50`, in dollars. */
-interface ByHand {
-  readonly name: string;
-  readonly calculated: number;
-  readonly stated: number;
-}
-
-/** Sums of products, as a person types them into a calculator. */
-function calculate(arithmetic: string): number {
-  const products = arithmetic.split("+").map((product) => {
-    const [first = "", ...more] = product.trim().split(/\s*([×÷])\s*/);
-    return more.reduce((value, word, at) => {
-      if (at % 2 === 0) return value;
-      return more[at - 1] === "×" ? value * Number(word) : value / Number(word);
-    }, Number(first));
-  });
-  return products.reduce((sum, product) => sum + product, 0);
-}
-
-function byHand(): readonly ByHand[] {
-  const readme = readFileSync(new URL("README.md", root), "utf8");
-  const block = /<!-- by hand -->\n```\n([\s\S]+?)\n```/.exec(readme)?.[1] ?? "";
-  return block.split(/\n(?! )/).map((text) => {
-    const [, name = "", arithmetic = "", stated = ""] = /^([^:]+):([^=]+)=\s*(\S+)$/.exec(text) ?? [];
-    return { name, calculated: calculate(arithmetic.replaceAll(/\s+/g, " ")), stated: Number(stated) };
-  });
-}
-
-describe("the calculation by hand in the README", () => {
-  const costed = () => costedStage(synthesized("production").directory);
-  const bill = () =>
-    billOf({
-      ...{ stage: "production", costed: costed(), units: measuredUnits(), region: "us-east-1" },
-      traffic: usualMonth,
-    });
-
-  it("is of three routes, an event with two deliveries and the idle month, and is calculated right", () => {
-    const lines = byHand();
-    expect(lines.map(({ name }) => name)).toEqual([
-      ...["get_account", "create_deposit", "update_transaction", "event to 2 endpoints", "idle month"],
-    ]);
-    for (const { name, calculated, stated } of lines)
-      expect([name, calculated.toFixed(2)]).toEqual([name, stated.toFixed(2)]);
-  });
-
-  it("agrees with the command within one percent", () => {
-    const { routes, events, idle_month } = bill();
-    const priced = [...routes, ...events, { name: "idle month", dollars: idle_month.dollars }];
-    for (const { name, stated } of byHand()) {
-      const found = priced.find((each) => each.name === name)?.dollars ?? Number.NaN;
-      expect([name, Math.abs(found / stated - 1) < 0.01, found]).toEqual([name, true, found]);
-    }
-  });
-});
-
-it("the picture in the README says what the command says, within five percent", () => {
+it("the committed picture says what the command says, within five percent", () => {
   const picture = readFileSync(new URL("infra/tools/cost/month.svg", root), "utf8");
   const stated = Number(/A month of production costs \$([\d.]+)/.exec(picture)?.[1]);
   const costed = costedStage(synthesized("production").directory);

@@ -17,10 +17,10 @@ describe("what a deployment asks of the account", () => {
     return functions.reduce((sum, { properties }) => sum + Number(properties["ReservedConcurrentExecutions"] ?? 0), 0);
   }
 
-  test("the concurrency in the README is what the stages reserve and what Lambda keeps unreserved", async () => {
+  test("the concurrency in infra/README.md is what the stages reserve and what Lambda keeps unreserved", async () => {
     const [sandbox, production] = [reservedBy("sandbox"), reservedBy("production")];
-    const readme = (await readFile(new URL("../../README.md", import.meta.url), "utf8")).replaceAll(/\s+/g, " ");
-    expect(readme).toContain(
+    const page = (await readFile(new URL("../../infra/README.md", import.meta.url), "utf8")).replaceAll(/\s+/g, " ");
+    expect(page).toContain(
       `${unreserved + sandbox} for the sandbox, ${unreserved + production} for production, ` +
         `${unreserved + sandbox + production} for both`,
     );
