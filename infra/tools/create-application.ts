@@ -2,7 +2,7 @@ import { stages } from "../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
 import { ProvisionRequest } from "../../shared/schema/provision.ts";
 import { functionName } from "../stages.ts";
-import { brokerageOf, brokerageOptions, invokeFunction, localRunner } from "./operator.ts";
+import { invokeFunction, localRunner } from "./operator.ts";
 
 const help = `Makes an API application of a brokerage: the first one cannot come from a token.
 
@@ -21,15 +21,13 @@ The client secret is shown once and cannot be read again.`;
 interface Given {
   readonly name?: string | undefined;
   readonly brokerage?: string | undefined;
-  readonly tenant?: string | undefined;
   readonly scopes?: string | undefined;
   readonly owner?: string | undefined;
 }
 
 /** The request that the arguments ask for; throws a UsageError that names the one that is wrong. */
-function requestOf({ name, scopes, owner, ...named }: Given) {
+function requestOf({ name, brokerage, scopes, owner }: Given) {
   if (name === undefined) throw new UsageError("The option --name is missing: an application needs a name.");
-  const brokerage = brokerageOf(named);
   const request = {
     action: "create_application",
     tenant_id: brokerage === undefined || brokerage === "new" ? null : brokerage,
@@ -59,7 +57,7 @@ await runCommand(async () => {
   const { values, positionals } = readArguments(
     {
       name: { type: "string" },
-      ...brokerageOptions,
+      brokerage: { type: "string" },
       stage: { type: "string", default: "sandbox" },
       scopes: { type: "string" },
       owner: { type: "string" },

@@ -2,7 +2,7 @@ import { stages } from "../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
 import { ProvisionRequest } from "../../shared/schema/provision.ts";
 import { functionName } from "../stages.ts";
-import { brokerageOf, brokerageOptions, invokeFunction, localRunner } from "./operator.ts";
+import { invokeFunction, localRunner } from "./operator.ts";
 
 const help = `Erases what the audit keeps of a closed client: destroys the key that opens it, for good.
 
@@ -32,7 +32,7 @@ await runCommand(async () => {
   if (helpAsked(help)) return;
   const { values, positionals } = readArguments(
     {
-      ...brokerageOptions,
+      brokerage: { type: "string" },
       client: { type: "string" },
       stage: { type: "string", default: "sandbox" },
       local: { type: "boolean", default: false },
@@ -43,7 +43,7 @@ await runCommand(async () => {
   if (kind !== "client") {
     throw new UsageError(`The first argument must be client${kind === undefined ? "" : `, not "${kind}"`}.`);
   }
-  const request = requestOf(brokerageOf(values), values.client);
+  const request = requestOf(values.brokerage, values.client);
   const stage = stages.find((each) => each === values.stage);
   if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
   const config = values.local ? localRunner().config : {};

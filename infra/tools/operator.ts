@@ -12,21 +12,6 @@ interface LocalRunner {
   readonly audit_bucket: string;
 }
 
-/** Options of a command that name a brokerage; `--tenant` is the former name. */
-export const brokerageOptions = { brokerage: { type: "string" }, tenant: { type: "string" } } as const;
-
-/**
- * The brokerage that the options name; undefined when none does.
- * @throws UsageError when both names are used
- */
-export function brokerageOf(values: { brokerage?: string | undefined; tenant?: string | undefined }) {
-  const { brokerage, tenant } = values;
-  if (brokerage !== undefined && tenant !== undefined) {
-    throw new UsageError("--tenant is the former name of --brokerage: give one of them.");
-  }
-  return brokerage ?? tenant;
-}
-
 /** What a command says that finds no local service. */
 export const noService = "No service runs here: npm start starts one.";
 

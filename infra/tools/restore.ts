@@ -1,7 +1,7 @@
 import { stages } from "../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
 import { functionName } from "../stages.ts";
-import { brokerageOf, brokerageOptions, invokeFunction, localRunner } from "./operator.ts";
+import { invokeFunction, localRunner } from "./operator.ts";
 
 const help = `Numbers the events of a restored brokerage above all that receivers have seen, and announces it.
 
@@ -36,7 +36,7 @@ await runCommand(async () => {
   if (helpAsked(help)) return;
   const { values, positionals } = readArguments(
     {
-      ...brokerageOptions,
+      brokerage: { type: "string" },
       "last-valid": { type: "string" },
       after: { type: "string" },
       "restored-to": { type: "string" },
@@ -52,7 +52,7 @@ await runCommand(async () => {
   const stage = stages.find((each) => each === values.stage);
   if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
   const request = {
-    ...{ tenant_id: brokerageOf(values), last_valid_sequence: values["last-valid"] },
+    ...{ tenant_id: values.brokerage, last_valid_sequence: values["last-valid"] },
     ...{ after_sequence: values.after, restored_to: values["restored-to"] },
   };
   for (const [member, value] of Object.entries(request)) {

@@ -123,7 +123,6 @@ const refused: readonly (readonly [script: string, words: readonly string[], nam
   ["application", ["create", "--name", " "], "--name"],
   ["application", ["create", "--name", "CRM", "--stage", "staging"], "--stage"],
   ["application", ["create", "--name", "CRM", "--brokerage", "brk_1"], "--brokerage"],
-  ["application", ["create", "--name", "CRM", "--brokerage", "new", "--tenant", "new"], "--tenant"],
   [
     "application",
     ["create", "--name", "CRM", "--scopes", "clients:read,nothing:read"],
@@ -148,7 +147,7 @@ const refused: readonly (readonly [script: string, words: readonly string[], nam
   ["erase", ["client", "--brokerage", "brk_01JD0000000000000000000000"], "--client"],
   ["restore", [], "numbers"],
   ["restore", ["numbers", "--after", "7"], "--brokerage"],
-  ["restore", ["numbers", "--tenant", "brk_01JD0000000000000000000000", "--after", "7"], "--last-valid"],
+  ["restore", ["numbers", "--brokerage", "brk_01JD0000000000000000000000", "--after", "7"], "--last-valid"],
   ["restore", ["numbers", "--stage", "staging"], "--stage"],
 ];
 

@@ -180,7 +180,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     expect(await refusedStart()).toEqual({ code: 1, text });
 
     const { tenant_id: tenant, base_url } = first.ready;
-    const made = await application(["--tenant", tenant, "--name", "Second", "--scopes", "clients:read"]);
+    const made = await application(["--brokerage", tenant, "--name", "Second", "--scopes", "clients:read"]);
     expect(made.code, made.text).toBe(0);
     const own = JSON.parse(made.text);
     expect(own).toMatchObject({
@@ -190,7 +190,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     });
     const api = apiClient(base_url, await getToken(base_url, own));
     expect((await api.call("GET", "/clients")).status).toBe(200);
-    const wrong = await application(["--tenant", tenant, "--name", "Third", "--scopes", "nothing:read"]);
+    const wrong = await application(["--brokerage", tenant, "--name", "Third", "--scopes", "nothing:read"]);
     expect(wrong).toEqual({ code: 1, text: expect.stringContaining('--scopes holds "nothing:read"') });
     // The README's words; credentials and addresses of AWS in the environment do not count here.
     const elsewhere = { AWS_PROFILE: "absent", AWS_ENDPOINT_URL_LAMBDA: "http://127.0.0.1:9", AWS_REGION: "eu-west-9" };
@@ -236,7 +236,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     const last = await eventually(newest);
     const stated = ["--last-valid", last.sequence, "--restored-to", "2026-01-31T12:00:00Z"];
     const numbers = (...words: string[]) =>
-      operator("restore", ["numbers", "--local", "--tenant", tenant, ...stated, ...words]);
+      operator("restore", ["numbers", "--local", "--brokerage", tenant, ...stated, ...words]);
     const after = Number(last.sequence) + 1000;
     const low = await numbers("--after", last.sequence, "--last-valid", "99");
     expect(low).toEqual({ code: 1, text: expect.stringContaining("--after must not be below") });
