@@ -8,15 +8,9 @@ export const EventTypeSchema = z.enum([...eventTypes, ...optInEventTypes]);
 
 /** The application, operator or system that caused a change. */
 export const Actor = z.object({
-  type: described(
-    z.enum(["application", "operator", "system", "api_application"]),
-    "Type of the actor; `api_application` is the former name of `application` in older records.",
-  ),
+  type: described(z.enum(["application", "operator", "system"]), "Type of the actor."),
   id: described(z.string(), "Identifier of the actor."),
-  name: described(
-    z.optional(z.string()),
-    "Name of the actor at the time of the change; absent in what was stored before actors had names.",
-  ),
+  name: described(z.optional(z.string()), "Name of the actor at the time of the change."),
   operator_ids: described(
     z.optional(z.array(z.string())),
     "Operators who created the application or were shown its secret, or the former identifiers of an operator who " +

@@ -46,7 +46,7 @@ export const payloadDictionary = [
   '{"id":"txn_01","kind":"withdrawal","kind":"deposit","account_id":"acc_01","client_id":"cli_01","currency":"USD",',
   '"method":"other","provider":null,"provider_reference":null,"external_id":null,"source":null,"destination":null,',
   '"description":null,"status":"pending","status_reason":null,"status_history":[{"from":null,"to":"pending","at":"20',
-  '","actor":{"type":"api_application","id":"app_01"},"reason":null}],"created_by":{"type":"api_application",',
+  '","actor":{"type":"application","id":"app_01"},"reason":null}],"created_by":{"type":"application",',
   '"id":"app_01"},"approved_by":null,"approved_at":null,"completed_at":null,"expires_at":null,"expires_at":"20',
   '","created_at":"20","updated_at":"20","version":1,"metadata":{},"object":"transaction","amount":"10.00",',
   '"fee":"0.00","net_amount":"10.00","balance_before":"","balance_after":"","balance_before":null,',
@@ -58,7 +58,7 @@ export const payloadDictionary = [
   '"client.verified","account.created","transaction.created","api_version":"v2","created_at":"20","timestamp":"20',
   '","environment":"production","environment":"sandbox","resource":{"type":"client","id":"cli_01","type":"account",',
   '"id":"acc_01","type":"trade","id":"trd_01","type":"transaction","id":"txn_01","version":2},"version":1},',
-  '"actor":{"type":"api_application","id":"app_01"},"request_id":"01","data":{"object":{"id":"","sequence":"1',
+  '"actor":{"type":"application","id":"app_01"},"request_id":"01","data":{"object":{"id":"","sequence":"1',
   '","_links":{"self":{"href":"https://api./v2/events/evt_01"},"resource":{"href":"https://api./v2/clients/cli_01',
   '/v2/accounts/acc_01/v2/trades/trd_01/v2/transactions/txn_01"}}}',
 ].join("");

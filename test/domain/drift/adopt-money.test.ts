@@ -19,7 +19,7 @@ function adopted(theirs: string) {
   if (!made.ok) throw new Error(made.refusal.detail);
   const { account, balance, tenant } = someAccount({}, { credit_minor: 10_000n, credit_lots: lots });
   const drift = { id: "drf_1", kind: "credit", ours: "100.00", theirs, as_of_seq: "7", taken_at: context.now };
-  const by = { type: "api_application", id: "app_1" } as const;
+  const by = { type: "application", id: "app_1" } as const;
   const books = { state: { account, balance } } as never;
   const about = { drift: drift as Drift, source: made.result, tenant, books, by };
   return { source: made.result, decision: adoptMoney(about, { code: "checked", message: null }, context) };
