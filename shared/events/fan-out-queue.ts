@@ -4,7 +4,7 @@ import { env } from "../runtime/env.ts";
 import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { sendMessages } from "../runtime/queues.ts";
 import { events, type Key, type PublishedEvent } from "../table/entities.ts";
-import { eventCounter, eventKeyAt } from "../table/sequences.ts";
+import { eventCounter } from "../table/sequences.ts";
 import { findReadable } from "../table/store.ts";
 import { fanOut } from "./fan-out.ts";
 
@@ -84,7 +84,7 @@ export async function fanOutMessage(text: string, receives: number): Promise<voi
 export async function fanOutRecent(tenant: string): Promise<void> {
   const counter = await eventCounter(tenant);
   const count = Math.min(counter.last, limits.events.fan_out_again);
-  const keys = Array.from({ length: count }, (_, at) => eventKeyAt(tenant, counter.last - at, counter));
+  const keys = Array.from({ length: count }, (_, at) => events.key(tenant, counter.last - at));
   await fanOutWaiting(keys, true);
 }
 

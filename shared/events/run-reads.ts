@@ -59,11 +59,11 @@ export class RunReads {
    * are endpoints that could not be: one that is well by now is not skipped any more.
    */
   async numbering<T>(to: NumberedTo, work: () => Promise<T | "published">): Promise<T | "published"> {
-    const { first_in_lanes, skipped } = await this.counter();
+    const { skipped } = await this.counter();
     this.numbered = undefined;
     const result = await work();
     if (result === "published") {
-      this.numbered = Promise.resolve({ skipped, ...to, first_in_lanes, form: "present" });
+      this.numbered = Promise.resolve({ skipped, ...to, is_stored: true });
     } else if ((await this.endpointsOnce()).unreadable.length > 0) this.endpoints = undefined;
     return result;
   }

@@ -15,12 +15,6 @@ interface NumberRange {
   readonly down: boolean;
 }
 
-/** Consecutive numbers whose events are laid out alike: of n lanes, each has every n-th of them. */
-interface Stretch extends NumberRange {
-  readonly former: boolean;
-  readonly lanes: number;
-}
-
 /**
  * What one round of reads found, in the order of the walk, and the first number that was not looked at. It is held when
  * that number is of an event that may not be seen yet.
@@ -32,8 +26,8 @@ interface Round {
 }
 
 /**
- * A page of a tenant's events by sequence, strongly consistent. The counter is read first: it says where the list ends
- * and which numbers are in lanes. Numbers have no gaps, so a page reads of each lane just those that belong to it; old
+ * A page of a tenant's events by sequence, strongly consistent. The counter is read first: it says where the list ends.
+ * Numbers have no gaps, so a page reads of each lane just those that belong to it; old
  * events are gone after their time, so a page may be short while there is a next one, as it may be with a filter. In
  * rising order a page ends before a number that may not be seen yet, see {@link untilUnseen}.
  */
@@ -45,7 +39,7 @@ export async function pageOfEvents<T>(tenant: string, afterSequence: number, req
   let [next, expected, held] = [range.from, range.from, false];
   for (let round = 0; round < limits.page.max_reads && isWithin(next, range) && shown.length <= limit; round += 1) {
     const window = keep === undefined ? limit + 1 - shown.length : limits.page.entries_per_read;
-    const found = await readRound(tenant, stretchAt(next, range, counter), { window, everyLane: round > 0, expected });
+    const found = await readRound(tenant, stretchAt(next, range), { window, everyLane: round > 0, expected });
     shown.push(...found.items.map(entryOf).filter(({ item }) => keep?.(item) ?? true));
     next = found.next;
     expected = numberAfter(found.items) ?? expected;
@@ -80,7 +74,7 @@ export async function eventsAfter<T>(
   while (isWithin(next, range) && found.length < most) {
     const window = most - found.length;
     const everyLane = next > range.from;
-    const round = await readRound(tenant, stretchAt(next, range, counter), { window, everyLane, attributes, expected });
+    const round = await readRound(tenant, stretchAt(next, range), { window, everyLane, attributes, expected });
     found.push(...round.items);
     next = round.next;
     expected = numberAfter(round.items) ?? expected;
@@ -112,15 +106,11 @@ function isWithin(number: number, { to, down }: NumberRange): boolean {
   return down ? number >= to : number <= to;
 }
 
-/** The numbers from this one on that are laid out as it is, as far as the range goes. */
-function stretchAt(from: number, { to, down }: NumberRange, { first_in_lanes: first }: EventCounter): Stretch {
-  const { per_partition, lanes } = limits.events;
-  const former = from < first;
+/** The numbers from this one on that are in the same partitions, as far as the range goes. */
+function stretchAt(from: number, { to, down }: NumberRange): NumberRange {
+  const { per_partition } = limits.events;
   const lowest = Math.floor(from / per_partition) * per_partition;
-  const edge = down
-    ? Math.max(to, lowest, former ? 0 : first)
-    : Math.min(to, lowest + per_partition - 1, former ? first - 1 : to);
-  return { from, to: edge, down, former, lanes: former ? 1 : lanes };
+  return { from, to: down ? Math.max(to, lowest) : Math.min(to, lowest + per_partition - 1), down };
 }
 
 /** How much one round reads. */
@@ -139,17 +129,18 @@ interface RoundSize {
  */
 async function readRound(
   tenant: string,
-  stretch: Stretch,
+  stretch: NumberRange,
   { window, everyLane, attributes, expected }: RoundSize,
 ): Promise<Round> {
-  const { down, former, lanes, from, to } = stretch;
+  const { down, from, to } = stretch;
+  const { lanes } = limits.events;
   const step = down ? -1 : 1;
   const distance = (number: number) => (number - from) * step;
   const reads = Array.from({ length: Math.min(lanes, distance(to) + 1) }, async (_, lane) => {
     const first = from + lane * step;
     const wanted = Math.max(Math.ceil((window - lane) / lanes), everyLane ? 1 : 0);
     if (wanted < 1) return { items: [], next: first };
-    const key = events.keyAt(tenant, first, former);
+    const key = events.key(tenant, first);
     const [low, high] = [events.sortOf(to), key.sk].toSorted();
     const query = { from: low, to: high, descending: down, page_size: wanted };
     const page = await readPage(key.pk, attributes === undefined ? query : { ...query, attributes: named(attributes) });

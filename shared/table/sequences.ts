@@ -1,7 +1,7 @@
 import { beginning, type Link } from "../domain/audit/chain.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { sound, UnreadableItem } from "../runtime/unreadable.ts";
-import { events, type Key, sequences } from "./entities.ts";
+import { type Key, sequences } from "./entities.ts";
 import { type Condition, isNew, isStill } from "./expression.ts";
 import { changeItem } from "./items.ts";
 import { readEach } from "./store.ts";
@@ -14,25 +14,21 @@ export interface AuditHead extends Link {
   readonly expires_at?: number;
 }
 
-/** How far the events of a tenant are numbered, and from which number on they are in lanes. */
+/** How far the events of a tenant are numbered. */
 export interface EventCounter {
   /** The number of the last published event; 0 before the first. */
   readonly last: number;
-  /** The first number of the present layout; those below are where version 1 put them (ADR 0038). */
-  readonly first_in_lanes: number;
   /** The last entry of the audit. */
   readonly audit: AuditHead;
   /** Endpoints that cannot be read, each with the number after which it is owed what is due to it. */
   readonly skipped: Readonly<Record<string, number>>;
-  /** How the counter is stored: not at all, by the code before lanes, or by this one. */
-  readonly form: "none" | "former" | "present";
+  /** Whether there is an item of the counter; not before the first commit that is numbered. */
+  readonly is_stored: boolean;
 }
 
-/** What the item of the counter says, in any of its forms. */
+/** What the item of the counter says. */
 interface StoredCounter {
-  readonly n?: number;
-  readonly last?: number;
-  readonly first_in_lanes?: number;
+  readonly last: number;
   readonly skipped?: Readonly<Record<string, number>>;
   readonly audit_sequence?: number;
   readonly audit_hash?: string;
@@ -58,15 +54,16 @@ export async function eventCounterWith(
 }
 
 function counterOf(found: unknown): EventCounter {
-  if (found === undefined) return { last: 0, first_in_lanes: 1, audit: beginning, skipped: {}, form: "none" };
-  const { n, last, first_in_lanes, skipped = {}, ...stored } = found as StoredCounter;
-  const audit = headIn(stored);
-  if (last !== undefined && first_in_lanes !== undefined)
-    return { last, first_in_lanes, audit, skipped, form: "present" };
-  return { last: n ?? 0, first_in_lanes: (n ?? 0) + 1, audit, skipped, form: "former" };
+  if (found === undefined) return { last: 0, audit: beginning, skipped: {}, is_stored: false };
+  const { last, skipped = {}, ...stored } = found as StoredCounter;
+  return { last, audit: headIn(stored), skipped, is_stored: true };
 }
 
-function headIn({ audit_sequence: sequence, audit_hash: hash = "", audit_expires_at: expires_at }: StoredCounter) {
+function headIn({
+  audit_sequence: sequence,
+  audit_hash: hash = "",
+  audit_expires_at: expires_at,
+}: Omit<StoredCounter, "last">) {
   if (sequence === undefined) return beginning;
   return { sequence, hash, ...(expires_at === undefined ? {} : { expires_at }) };
 }
@@ -76,24 +73,16 @@ export async function lastSequence(tenant: string): Promise<number> {
   return (await eventCounter(tenant)).last;
 }
 
-/** Where the event of a number is. */
-export function eventKeyAt(tenant: string, sequence: number, { first_in_lanes }: EventCounter): Key {
-  return events.keyAt(tenant, sequence, sequence < first_in_lanes);
-}
-
 /**
  * Where a counter is moved to: the last event and the last entry of the audit that it numbers, and the endpoints that
  * are skipped up to there; those of before without them.
  */
 export type NumberedTo = Pick<EventCounter, "last" | "audit"> & Partial<Pick<EventCounter, "skipped">>;
 
-/**
- * Moves a counter on as it was read. The former form loses its attribute, so code that knows no lanes cannot number an
- * event after one that is in them.
- */
+/** Moves a counter on as it was read. */
 export function advanceCounter(tenant: string, counter: EventCounter, to: NumberedTo): TransactItem {
-  const { last, first_in_lanes, audit, skipped, form } = counter;
-  const isLast: Condition = { attribute: form === "former" ? "n" : "last", is: "equal", value: last };
+  const { last, audit, skipped, is_stored } = counter;
+  const isLast: Condition = { attribute: "last", is: "equal", value: last };
   // Compared in addition, since a commit without events moves the audit alone.
   const isHead: Condition =
     audit.sequence === 0
@@ -103,9 +92,8 @@ export function advanceCounter(tenant: string, counter: EventCounter, to: Number
   const expiry = audit_expires_at === undefined ? {} : { audit_expires_at };
   const head = audit_sequence === 0 ? {} : { audit_sequence, audit_hash, ...expiry };
   return changeMember(sequences.key(tenant), {
-    set: { ...typeTag(sequences.et), last: to.last, first_in_lanes, ...head, ...noteOf(tenant, skipped, to.skipped) },
-    remove: form === "former" ? ["n"] : [],
-    when: form === "none" ? [isNew] : [isLast, isHead, isSkipping(skipped)],
+    set: { ...typeTag(sequences.et), last: to.last, ...head, ...noteOf(tenant, skipped, to.skipped) },
+    when: is_stored ? [isLast, isHead, isSkipping(skipped)] : [isNew],
   });
 }
 

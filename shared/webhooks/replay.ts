@@ -19,7 +19,7 @@ import {
 } from "../table/entities.ts";
 import { eventsAfter } from "../table/event-pages.ts";
 import { deleteItem } from "../table/items.ts";
-import { type EventCounter, endSkip, eventCounter, eventKeyAt } from "../table/sequences.ts";
+import { type EventCounter, endSkip, eventCounter } from "../table/sequences.ts";
 import { readAll, readEach } from "../table/store.ts";
 
 /** What of an event is looked at before it is sent again. */
@@ -97,7 +97,7 @@ async function lastBefore(tenant: string, moment: string, counter: EventCounter)
  * the item by which it was to be found. Run again it makes nothing twice: a delivery is named by the request.
  */
 export async function runReplay(replay: Replay, hasTime: () => boolean): Promise<boolean> {
-  if (!(await sendAgain(replay, await eventCounter(replay.tenant_id), hasTime))) return false;
+  if (!(await sendAgain(replay, hasTime))) return false;
   await deleteItem(replays.keyOf(replay));
   return true;
 }
@@ -105,7 +105,6 @@ export async function runReplay(replay: Replay, hasTime: () => boolean): Promise
 /** The deliveries of a replay with their messages; false when the time was over, or an event cannot be read. */
 async function sendAgain(
   { tenant_id, endpoint_id, endpoint_epoch, redelivery, sequences }: Omit<Replay, "id" | "wake_at">,
-  counter: EventCounter,
   hasTime: () => boolean,
 ): Promise<boolean> {
   const endpoint = { id: endpoint_id, tenant_id, epoch: endpoint_epoch };
@@ -113,7 +112,7 @@ async function sendAgain(
   for (let start = 0; start < sequences.length; start += limits.events.due_page) {
     if (!hasTime()) return false;
     const numbers = sequences.slice(start, start + limits.events.due_page);
-    const keys = numbers.map((sequence) => eventKeyAt(tenant_id, sequence, counter));
+    const keys = numbers.map((sequence) => events.key(tenant_id, sequence));
     const { items: again, unreadable } = await dueItems(events, keys);
     whole &&= unreadable === 0;
     const firsts = again.map((event) => deliveries.key(tenant_id, deliveryId(event.id, endpoint_id, 0)));
@@ -181,7 +180,7 @@ async function replayFrom(
       const owed = await eventsToReplay(endpoint, { after_sequence: String(from) });
       counter = owed.counter;
       const replay = { tenant_id: tenant, endpoint_id: id, endpoint_epoch: endpoint.epoch, redelivery: 0 };
-      const sent = await sendAgain({ ...replay, sequences: owed.sequences }, counter, hasTime);
+      const sent = await sendAgain({ ...replay, sequences: owed.sequences }, hasTime);
       whole &&= sent && owed.whole;
       from = owed.next ?? counter.last;
       if (owed.next !== null) continue;

@@ -108,7 +108,7 @@ beforeAll(async () => {
     writes.push(writeOf(api, feedRejects, reject));
   }
   await putItems(api, writes);
-  const counter = { ...sequences.key(tenant), et: sequences.et, last: count, first_in_lanes: 1 };
+  const counter = { ...sequences.key(tenant), et: sequences.et, last: count };
   await api.emulator.client.send(new PutItemCommand({ TableName: api.emulator.tableName, Item: marshall(counter) }));
 });
 

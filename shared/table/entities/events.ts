@@ -89,7 +89,7 @@ export interface PublishedEvent {
   readonly created_at: string;
   /** When it got its number. It rises with the sequence, which `created_at` need not. */
   readonly published_at: string;
-  /** The event as JSON, made once at publication: deflated, or text where it was stored in schema version 1. */
+  /** The event as JSON, made once at publication: deflated, or its text. */
   readonly payload: Uint8Array | string;
   /** Endpoints that subscribed to it when it was published, each as often as it had been switched on again by then. */
   readonly endpoints?: readonly OwedEndpoint[];
@@ -102,10 +102,6 @@ export interface PublishedEvent {
   readonly expires_at: number;
 }
 
-/** Partition of the million that a number belongs to. */
-const million = (tenant: string, sequence: number) =>
-  `${tenant}|EVT|${Math.floor(sequence / limits.events.per_partition)}`;
-
 /**
  * Events of a tenant by sequence: each million in lanes, so that consecutive numbers are written to different
  * partitions. Lists: by resource, by account; those whose deliveries are not made yet are in `due`. The first event of
@@ -114,21 +110,16 @@ const million = (tenant: string, sequence: number) =>
  */
 export const events = {
   et: eventType,
-  partition: (tenant: string, sequence: number) => `${million(tenant, sequence)}|${sequence % limits.events.lanes}`,
+  partition: (tenant: string, sequence: number) =>
+    `${tenant}|EVT|${Math.floor(sequence / limits.events.per_partition)}|${sequence % limits.events.lanes}`,
   sortOf: (sequence: number) => String(sequence).padStart(16, "0"),
   key: (tenant: string, sequence: number): Key => ({
     pk: events.partition(tenant, sequence),
     sk: events.sortOf(sequence),
   }),
-  /** Where the events of schema version 1 are: in one partition for each million. */
-  formerPartition: million,
-  /** The event of an identifier, which says where it is, or of any number once the layout is known. */
-  keyById: (tenant: string, id: string): Key => events.keyAt(tenant, sequenceOfEvent(id), !isInLanes(id)),
-  keyAt: (tenant: string, sequence: number, former: boolean): Key => ({
-    pk: former ? events.formerPartition(tenant, sequence) : events.partition(tenant, sequence),
-    sk: events.sortOf(sequence),
-  }),
-  keyOf: (item: PublishedEvent): Key => events.keyAt(item.tenant_id, item.sequence, !isInLanes(item.id)),
+  /** The event of an identifier, which says where it is. */
+  keyById: (tenant: string, id: string): Key => events.key(tenant, sequenceOfEvent(id)),
+  keyOf: (item: PublishedEvent): Key => events.key(item.tenant_id, item.sequence),
   ofResource: (tenant: string, id: string) => `${tenant}|EVT|resource|${id}`,
   /** Events of an account, or of a client that concern none of its accounts. */
   ofOwner: (tenant: string, id: string) => `${tenant}|EVT|owner|${id}`,
@@ -226,15 +217,12 @@ export const sequences = {
   dueKeys: (tenant: string, at: string): IndexKeys => dueKeys("SKIPPED", tenant, at),
 };
 
-/** What stands before the nine digits of the sequence in the identifier of an event that is in lanes. */
-const inLanes = "1";
-
 /**
- * Identifier of an event: a ULID whose random part carries six random characters, the layout that the event is stored
- * in, and the sequence in nine, so that a read by id needs no index. It stays opaque to callers.
+ * Identifier of an event: a ULID whose random part carries seven random characters and
+ * the sequence in nine, so that a read by id needs no index. It stays opaque to callers.
  */
 export function eventId(timeMs: number, randomPart: string, sequence: number): string {
-  return `evt_${inBase32(timeMs, 10)}${randomPart.slice(-6)}${inLanes}${inBase32(sequence, 9)}`;
+  return `evt_${inBase32(timeMs, 10)}${randomPart.slice(-7)}${inBase32(sequence, 9)}`;
 }
 
 /** The sequence that an event identifier carries. */
@@ -242,9 +230,4 @@ function sequenceOfEvent(id: string): number {
   let value = 0;
   for (const character of id.slice(-9)) value = value * 32 + crockford.indexOf(character);
   return value;
-}
-
-/** Whether the event of an identifier is in lanes. In schema version 1 the sequence had a tenth digit, always 0. */
-function isInLanes(id: string): boolean {
-  return id.charAt(id.length - 10) === inLanes;
 }

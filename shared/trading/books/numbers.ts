@@ -25,9 +25,9 @@ export async function lookAtEvents(run: BookRun): Promise<BookStep> {
   // Read first: what it numbers was written with it.
   const counter = await eventCounter(tenant);
   const from = placeIn(run);
-  const end = endOf(from.sequence + 1, counter);
+  const end = endOf(from.sequence + 1, counter.last);
   if (from.sequence >= counter.last) return { position: null };
-  const found = await numbersOf(tenant, from.sequence + 1, end, counter);
+  const found = await numbersOf(tenant, from.sequence + 1, end);
   const { place, missing } = readEvents(from, found, end, Math.floor(nowMs() / 1000));
   const leftOut = await leftOutUpTo(tenant, missing, counter);
   const wanted = missing.filter((number) => leftOut.every(([from, to]) => number < from || number > to));
@@ -35,7 +35,7 @@ export async function lookAtEvents(run: BookRun): Promise<BookStep> {
   return {
     position: last >= counter.last ? null : `${last}|${place.expires_at}`,
     checked: { events: found.length },
-    differences: await stillMissing(tenant, wanted, counter),
+    differences: await stillMissing(tenant, wanted),
   };
 }
 
@@ -45,22 +45,15 @@ function placeIn({ position, tenant_id }: BookRun): EventPlace {
   return { sequence, expires_at };
 }
 
-/** The last number of a step that begins with this one: numbers of one step are laid out alike. */
-function endOf(first: number, { last, first_in_lanes: lanes }: EventCounter): number {
+/** The last number of a step that begins with this one: numbers of one step are of one million. */
+function endOf(first: number, last: number): number {
   const { per_partition } = limits.events;
   const million = Math.floor(first / per_partition) * per_partition + per_partition - 1;
-  return Math.min(last, million, first < lanes ? lanes - 1 : last, first + limits.books.events_per_step - 1);
+  return Math.min(last, million, first + limits.books.events_per_step - 1);
 }
 
-async function numbersOf(
-  tenant: string,
-  first: number,
-  end: number,
-  { first_in_lanes }: EventCounter,
-): Promise<NumberedEvent[]> {
-  const lanes = Array.from({ length: limits.events.lanes }, (_, lane) => {
-    return events.keyAt(tenant, first + lane, first < first_in_lanes).pk;
-  });
+async function numbersOf(tenant: string, first: number, end: number): Promise<NumberedEvent[]> {
+  const lanes = Array.from({ length: limits.events.lanes }, (_, lane) => events.partition(tenant, first + lane));
   const found: NumberedEvent[] = [];
   // Half the units of a consistent read; what such a read may not show yet is looked for consistently.
   const bounds = { from: events.sortOf(first), to: events.sortOf(end), attributes: ["sk", "expires_at"] };
@@ -69,7 +62,7 @@ async function numbersOf(
       found.push(...items.map(({ sk, expires_at }) => ({ sequence: Number(sk), expires_at: Number(expires_at) })));
     }
   };
-  await Promise.all([...new Set(lanes)].map(read));
+  await Promise.all(lanes.map(read));
   return found.toSorted((a, b) => a.sequence - b.sequence);
 }
 
@@ -91,10 +84,9 @@ async function leftOutUpTo(tenant: string, missing: readonly number[], counter: 
 async function resumedAfter(tenant: string, from: number, counter: EventCounter): Promise<VoidNumbers> {
   const { per_partition, lanes } = limits.events;
   for (let first = from; first <= counter.last; first = (Math.floor(first / per_partition) + 1) * per_partition) {
-    const isFormer = first < counter.first_in_lanes;
-    const keys = Array.from({ length: lanes }, (_, lane) => events.keyAt(tenant, first + lane, isFormer).pk);
+    const partitions = Array.from({ length: lanes }, (_, lane) => events.partition(tenant, first + lane));
     const query = { from: events.sortOf(first), page_size: limits.books.events_after_gap };
-    const pages = await Promise.all([...new Set(keys)].map((partition) => readPage(partition, query)));
+    const pages = await Promise.all(partitions.map((partition) => readPage(partition, query)));
     const found = pages.flatMap(({ items }) => items);
     const [restore] = found.filter(({ type }) => type === "brokerage.restored");
     if (restore !== undefined) return voidIn(readItem<PublishedEvent>(restore), tenant);
@@ -108,8 +100,8 @@ function voidIn(event: PublishedEvent, tenant: string): VoidNumbers {
   return [Number(data.object["last_valid_sequence"]), Number(data.object["resumed_after_sequence"])];
 }
 
-async function stillMissing(tenant: string, numbers: readonly number[], { first_in_lanes }: EventCounter) {
-  const keys = numbers.map((number) => events.keyAt(tenant, number, number < first_in_lanes));
+async function stillMissing(tenant: string, numbers: readonly number[]) {
+  const keys = numbers.map((number) => events.key(tenant, number));
   let found: readonly unknown[] = [];
   return seenEachTime(
     () => numbers.flatMap((number, at): Difference[] => (found[at] === undefined ? [missingEvent(number)] : [])),

@@ -68,7 +68,7 @@ class History {
     const { page, head } = auditPage(entries, this.head, { tenant_id: this.tenant, expires_at });
     await putRaw(api, itemOf(auditPages, page));
     this.head = head;
-    const moved = { et: sequences.et, v: 1, last: 0, first_in_lanes: 1, audit_sequence: head.sequence };
+    const moved = { et: sequences.et, v: 1, last: 0, audit_sequence: head.sequence };
     await putRaw(api, { ...sequences.key(this.tenant), ...moved, audit_hash: head.hash });
   }
 

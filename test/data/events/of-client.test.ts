@@ -30,7 +30,7 @@ async function publish(owners: readonly (readonly [account: string | null, clien
     };
     return writeOf(api, events, event);
   });
-  const counter = { ...sequences.key(tenant), et: sequences.et, last: owners.length, first_in_lanes: 1 };
+  const counter = { ...sequences.key(tenant), et: sequences.et, last: owners.length };
   await putItems(api, [...writes, { tableName: api.emulator.tableName, item: marshall(counter) }]);
 }
 

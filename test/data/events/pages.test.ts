@@ -14,29 +14,22 @@ afterAll(api.stop);
 const base = "https://api.test.example/v2";
 const eventExample = replyExamples["BrokerageEvent"] as object;
 
-/** The last number, and the first one that is in lanes: below it events are where schema version 1 put them. */
-interface Counter {
-  readonly last: number;
-  readonly first: number;
-}
-
 /** Writes published events straight into the table, each with so many bytes of payload, as a publisher would have. */
 async function plantEvents(
   caller: TestCaller,
   sequences: readonly number[],
-  { last, first }: Counter,
+  last: number,
   bytes = 10,
   published_at = "2020-01-01T00:00:00.000Z",
 ) {
   const { tableName } = api.emulator;
   const write = (item: Record<string, unknown>) => ({ tableName, item: marshall(item) });
-  const counter = first > last ? { n: last } : { last, first_in_lanes: first };
   const planted = sequences.map((sequence) => {
     const data = { object: { filling: "x".repeat(bytes) } };
     const payload = { ...eventExample, id: `evt_${sequence}`, sequence: String(sequence), data };
     const million = `${caller.tenant_id}|EVT|${Math.floor(sequence / 1_000_000)}`;
     return write({
-      pk: sequence < first ? million : `${million}|${sequence % 4}`,
+      pk: `${million}|${sequence % 4}`,
       sk: String(sequence).padStart(16, "0"),
       et: "EVENT",
       id: payload.id,
@@ -47,7 +40,7 @@ async function plantEvents(
       payload: JSON.stringify(payload),
     });
   });
-  await putItems(api, [write({ pk: `${caller.tenant_id}|SEQ`, sk: "SEQ", et: "SEQ", ...counter }), ...planted]);
+  await putItems(api, [write({ pk: `${caller.tenant_id}|SEQ`, sk: "SEQ", et: "SEQ", last }), ...planted]);
 }
 
 async function page(caller: TestCaller, address: string): Promise<TestAnswer> {
@@ -81,18 +74,11 @@ const listOf = (items: unknown) => (items ?? []) as readonly object[];
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-describe.each([
-  ["in lanes", 0],
-  ["as schema version 1 put them", 1],
-  ["of both layouts", 0.5],
-])("the list of events %s", (_, part) => {
-  /** A counter by which so large a part of the numbers is of the former layout. */
-  const counter = (last: number): Counter => ({ last, first: Math.floor(last * part) + 1 });
-
+describe("the list of events", () => {
   it("goes on behind the megabyte at which one answer of the table ends", async () => {
     const caller = newCaller();
     const all = upTo(60);
-    await plantEvents(caller, all, counter(60), 70_000);
+    await plantEvents(caller, all, 60, 70_000);
     expect(await sequencesOf(caller, "/events?limit=100")).toEqual(all);
     expect(await sequencesOf(caller, "/events?limit=100&sort=-sequence")).toEqual(all.toReversed());
     expect(await sequencesOf(caller, "/events?limit=100&after_sequence=20")).toEqual(all.slice(20));
@@ -101,7 +87,7 @@ describe.each([
   it("is found wherever it is: over partitions of a million, and behind those whose events have ended", async () => {
     const caller = newCaller();
     const kept = [2_999_998, 2_999_999, 3_000_000, 3_000_001, 5_000_007, 5_000_008];
-    await plantEvents(caller, kept, { last: 5_000_008, first: part === 0.5 ? 3_000_001 : counter(5_000_008).first });
+    await plantEvents(caller, kept, 5_000_008);
     for (const limit of [1, 2, 25]) {
       expect(await sequencesOf(caller, `/events?limit=${limit}`)).toEqual(kept);
       expect(await sequencesOf(caller, `/events?limit=${limit}&sort=-sequence`)).toEqual(kept.toReversed());
@@ -112,7 +98,7 @@ describe.each([
   it("is empty for a tenant without an event, and behind the last one", async () => {
     const caller = newCaller();
     expect(await sequencesOf(caller, "/events")).toEqual([]);
-    await plantEvents(caller, [1, 2], counter(2));
+    await plantEvents(caller, [1, 2], 2);
     expect(await sequencesOf(caller, "/events?after_sequence=2")).toEqual([]);
     expect(await sequencesOf(caller, "/events?after_sequence=999999999")).toEqual([]);
     expect(await sequencesOf(caller, "/events?after_sequence=999999999&sort=-sequence")).toEqual([]);
@@ -120,7 +106,7 @@ describe.each([
 
   it("answers every forged position within its filter, and never with an error", async () => {
     const caller = newCaller();
-    await plantEvents(caller, [1, 2, 3, 4, 5], counter(5));
+    await plantEvents(caller, [1, 2, 3, 4, 5], 5);
     for (const sort of ["sequence", "-sequence"]) {
       const address = `/events?limit=1&sort=${sort}&after_sequence=3`;
       const cursor = new URLSearchParams((addressOf(await page(caller, address), "next") ?? "").split("?")[1]);
@@ -137,7 +123,7 @@ describe.each([
 });
 
 describe("a number that is missing before a fresh event", () => {
-  const counter = { last: 8, first: 1 };
+  const counter = 8;
   // Taken when the file is loaded it would be too old for the tests that come last on a busy machine.
   let now = "";
   beforeEach(() => {
@@ -163,10 +149,10 @@ describe("a number that is missing before a fresh event", () => {
   ])("ends a page %s", async (_, address, unseen, last, shown) => {
     const caller = newCaller();
     const seen = upTo(last).filter((sequence) => !unseen.includes(sequence));
-    await plantEvents(caller, seen, { last, first: 1 }, 10, now);
+    await plantEvents(caller, seen, last, 10, now);
     const wanted = address.includes("type") ? shown.filter((sequence) => sequence > 2 && sequence % 3 === 0) : shown;
     expect(await sequencesOf(caller, address)).toEqual(wanted);
-    await plantEvents(caller, unseen, { last, first: 1 }, 10, now);
+    await plantEvents(caller, unseen, last, 10, now);
     expect((await sequencesOf(caller, address.replace(/limit=\d+/, "limit=100"))).length).toBeGreaterThan(
       wanted.length,
     );
@@ -186,10 +172,9 @@ describe("a number that is missing before a fresh event", () => {
 });
 
 describe("a walk over events", () => {
-  it("shows each event once and in order, forward and back, whatever has ended and wherever lanes began", async () => {
+  it("shows each event once and in order, forward and back, whatever has ended", async () => {
     const stored = fc.record({
       last: fc.integer({ min: 1, max: 40 }),
-      first: fc.integer({ min: 1, max: 41 }),
       // Events of lanes end by themselves, so those that are left may have gaps where the oldest were.
       ended: fc.oneof(
         fc.uniqueArray(fc.integer({ min: 1, max: 20 }), { maxLength: 15 }),
@@ -201,10 +186,10 @@ describe("a walk over events", () => {
       filtered: fc.boolean(),
     });
     await fc.assert(
-      fc.asyncProperty(stored, async ({ last, first, ended, limit, after, descending, filtered }) => {
+      fc.asyncProperty(stored, async ({ last, ended, limit, after, descending, filtered }) => {
         const caller = newCaller();
         const kept = upTo(last).filter((sequence) => !ended.includes(sequence));
-        await plantEvents(caller, kept, { last, first });
+        await plantEvents(caller, kept, last);
         const wanted = kept.filter((sequence) => sequence > after && (!filtered || sequence % 3 === 0));
         const shown = descending ? wanted.toReversed() : wanted;
         const query = `limit=${limit}&after_sequence=${after}${filtered ? "&type=client.created" : ""}`;
@@ -221,7 +206,7 @@ describe("a walk over events", () => {
 
   it("reads of its lanes just what a page shows and one event more, in one round", async () => {
     const caller = newCaller();
-    await plantEvents(caller, upTo(120), { last: 120, first: 1 });
+    await plantEvents(caller, upTo(120), 120);
     for (const limit of [1, 2, 4, 25, 100]) {
       for (const sort of ["sequence", "-sequence"]) {
         let address: string | undefined = `/events?limit=${limit}&sort=${sort}`;
@@ -241,7 +226,7 @@ describe("a walk over events", () => {
 
   it("with a filter looks at no more than 250 events in a round", async () => {
     const caller = newCaller();
-    await plantEvents(caller, upTo(300), { last: 300, first: 1 });
+    await plantEvents(caller, upTo(300), 300);
     api.watched.takeCalls();
     expect(numbersOf(await page(caller, "/events?limit=100&type=client.created"))).toHaveLength(100);
     const queries = api.watched.takeCalls().filter(({ operation }) => operation === "Query");

@@ -28,7 +28,7 @@ async function history(
   more: Partial<PublishedEvent> = {},
 ): Promise<string[]> {
   const ids: string[] = [];
-  const counter = { ...sequences.key(caller.tenant_id), et: "SEQ", last: count, first_in_lanes: 1 };
+  const counter = { ...sequences.key(caller.tenant_id), et: "SEQ", last: count };
   const writes = [{ tableName: api.emulator.tableName, item: marshall(counter) }];
   for (let sequence = first; sequence <= count; sequence += 1) {
     const event = {

@@ -111,11 +111,11 @@ export const mutations: readonly Mutation[] = [
         "    const counter = await reads.counter();\n",
         `    const count = waiting.flatMap(({ events: texts }) => texts).length;
     const taken = await changeAndRead<{ readonly last: number }>(sequences.key(reads.tenant), {
-      set: { et: sequences.et, first_in_lanes: 1 },
+      set: { et: sequences.et },
       add: { last: count },
     });
     const { audit } = await reads.counter();
-    const counter = { last: Number(taken.item?.last) - count, first_in_lanes: 1, audit, form: "present" } as const;
+    const counter = { last: Number(taken.item?.last) - count, audit, skipped: {}, is_stored: true };
 `,
       ],
       ["advanceCounter(tenant, counter, to),", "changeMember(sequences.key(tenant), { set: { et: sequences.et } }),"],
