@@ -5,6 +5,7 @@ import { routes } from "../routes/index.ts";
 import type { Route } from "../routes/route.ts";
 import { Nothing, TokenError } from "../schema/oauth.ts";
 import { scopes } from "../schema/scope.ts";
+import { printedJson } from "../text.ts";
 import { callbackResponses, callbacksOf, eventReplies, eventSchemas, subscribes } from "./callbacks.ts";
 import { type JsonObject, type Narrowing, narrow, type OpenApi, type Operation } from "./document.ts";
 import { examplePage, replyExamples } from "./examples.ts";
@@ -130,7 +131,7 @@ export function buildOpenApi({ rows = routes, ...narrowing }: Narrowing & { rows
 
 /** The document as it is committed and compared: two spaces, one newline at the end. */
 export function printOpenApi(document: OpenApi): string {
-  return `${JSON.stringify(document, null, 2)}\n`;
+  return printedJson(document);
 }
 
 function schemasOf(rows: readonly Route[]): Record<string, JsonObject> {

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { helpAsked, readArguments, runCommand } from "../runtime/command-line.ts";
+import { printedJson } from "../text.ts";
 
 const help = `Makes the OpenAPI document of now the baseline that later ones may not break: when a version
 is published, and before that for a break that is meant. CONTRIBUTING says when that is allowed.
@@ -11,10 +12,7 @@ function moveBaseline(): void {
   if (helpAsked(help)) return;
   readArguments({});
   const document = readFileSync(new URL("openapi.json", import.meta.url), "utf8");
-  writeFileSync(
-    new URL("baseline.json", import.meta.url),
-    `${JSON.stringify(withoutTexts(JSON.parse(document)), null, 1)}\n`,
-  );
+  writeFileSync(new URL("baseline.json", import.meta.url), printedJson(withoutTexts(JSON.parse(document))));
 }
 
 /** Descriptions and examples are not part of the contract, and would be most of the file. */

@@ -4,6 +4,7 @@ import { publishedStreamUrls } from "../../hosts.ts";
 import { limits } from "../../limits.ts";
 import * as client from "../../schema/stream/client-messages.ts";
 import * as server from "../../schema/stream/server-messages.ts";
+import { printedJson } from "../../text.ts";
 import type { JsonObject } from "../document.ts";
 import { componentName, componentSchemas, referenceTo } from "../schemas.ts";
 import { withText } from "../texts.ts";
@@ -215,5 +216,5 @@ function inDraft7(node: unknown): unknown {
 
 /** The document as it is committed and compared: two spaces, one newline at the end. */
 export function printAsyncApi(document: AsyncApi): string {
-  return `${JSON.stringify(document, null, 2)}\n`;
+  return printedJson(document);
 }
