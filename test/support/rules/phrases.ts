@@ -58,13 +58,7 @@ export const counts: Readonly<Record<string, Readonly<Record<string, number>>>> 
     "side by side": 6,
     "what is no": 3,
   },
-  "shared/decisions": {
-    nobody: 1,
-    anew: 1,
-    "of ours": 7,
-    beside: 20,
-    "side by side": 1,
-  },
+  "shared/decisions": {},
 };
 
 /** The phrases in a text, each with the words around it. */
