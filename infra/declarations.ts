@@ -151,7 +151,7 @@ function limitAt(node: SyntaxNode, values: object): { readonly value: unknown } 
  * it decides whether it may drop a call, so the annotations of `route` and of zod's functions have no effect where they
  * are called: the function of `GET /clients/{id}` would include every row of the clients and all their schemas, 13 KB.
  * Rows are made from their values, and limits and schemas are found in the syntax tree, so neither a comment nor the
- * layout of a source changes what is shipped (ADR 0036).
+ * layout of a source changes what is shipped (ADR 0017).
  */
 export function declarations(): Plugin {
   return {

@@ -22,7 +22,7 @@ interface Size {
  */
 const sizes: readonly Size[] = [
   {
-    reason: "computes for tenths of a second, on two threads (ADR 0070)",
+    reason: "computes for tenths of a second, on two threads (ADR 0043)",
     memory_mb: most,
     processor_ms: { send_feed_batch: 9.9 },
   },

@@ -36,7 +36,7 @@ export interface StageConfig {
   /**
    * Whether roles bind their rights on the tables to partitions by `dynamodb:LeadingKeys`, and deny changes of the
    * ledger by them. False leaves the same rights on whole tables, for the case that AWS judges transactions otherwise
-   * than ADR 0030 reads it.
+   * than ADR 0013 reads it.
    */
   readonly leadingKeys: boolean;
   /** The usage plan: one application, all endpoints together. The exact limits are counted by the functions. */

@@ -1,6 +1,6 @@
 /**
  * The currencies that an account can have, by their number of decimal digits: ISO 4217 (list one of 2024-06-25, every
- * code that has a minor unit) and four crypto assets. Dollar tokens have the six digits of their contracts (ADR 0049).
+ * code that has a minor unit) and four crypto assets. Dollar tokens have the six digits of their contracts (ADR 0050).
  * This is their only table; which of them a brokerage offers is one of its settings.
  */
 const codesByDigits = {

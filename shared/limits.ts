@@ -457,7 +457,7 @@ export const limits = {
     excerpt_max_bytes: 4096,
     /** Attempts of one endpoint at the same time, to begin with. */
     slots_per_endpoint: 4,
-    /** So many answers in time, each while all of its slots were taken, give an endpoint one more (ADR 0046). */
+    /** So many answers in time, each while all of its slots were taken, give an endpoint one more (ADR 0031). */
     slot_grows_after: 10,
     /** Most slots of an endpoint: with more, each write of its health would cost a third unit. */
     slots_grown_max: 16,
@@ -586,7 +586,7 @@ export const limits = {
     max_quotes: 50,
     /** Open positions of one account. */
     max_positions: 500,
-    /** Positions whose margin one transaction changes with the leverage; of more it changes the terms (ADR 0033). */
+    /** Positions whose margin one transaction changes with the leverage; of more it changes the terms (ADR 0020). */
     max_remargined: 60,
     /** No price is above this: bitcoin costs 10^9 to 10^10 in the weakest currencies. In points at most 10^18. */
     max_price: 10n ** 10n,

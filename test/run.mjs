@@ -1,6 +1,6 @@
 /**
  * Runs a program of Node on the Node of the functions, where its package is installed: what the functions ship is then
- * tested on the Node that runs it on Lambda, and in less time (ADR 0069).
+ * tested on the Node that runs it on Lambda, and in less time (test/README.md).
  *
  *   node test/run.mjs [options of Node] <file> [arguments]
  *

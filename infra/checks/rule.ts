@@ -5,7 +5,7 @@ import type { Assembly, Entry } from "./assembly.ts";
 export interface CheckOptions {
   readonly stage: Stage;
   readonly routes: readonly Pick<Route, "id" | "method" | "path" | "auth">[];
-  /** Whether the stage binds rights to partitions (ADR 0030); every role does, or none. */
+  /** Whether the stage binds rights to partitions (ADR 0013); every role does, or none. */
   readonly leadingKeys: boolean;
 }
 

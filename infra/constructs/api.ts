@@ -137,7 +137,7 @@ export class Api extends Construct {
     return this.addPlan(methods.get("GET /quotes/{symbol}"));
   }
 
-  /** The resource of a path, in the nested stack of its first segment: one stack holds 500 resources (ADR 0035). */
+  /** The resource of a path, in the nested stack of its first segment: one stack holds 500 resources (ADR 0001). */
   private resourceOf(path: string): Resource {
     const { root } = this.restApi;
     const segment = path.split("/")[1] ?? "";

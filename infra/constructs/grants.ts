@@ -38,7 +38,7 @@ function onTable(sid: string, action: string, resource: string, keys: readonly s
 
 /**
  * The same rights on whole tables: without the conditions on leading keys, and without the denial that rests on them
- * (ADR 0030).
+ * (ADR 0013).
  */
 export function withoutLeadingKeys(statements: readonly PolicyStatement[]): PolicyStatement[] {
   return statements
@@ -103,7 +103,7 @@ function denyLedgerChanges(tableArn: string): PolicyStatement {
 /** Names the one right to remove what is never changed, the ledger among it; no stage but the sandbox knows it. */
 export const eraseSid = "Erase";
 
-/** The rights of a reset of the sandbox to remove; it alone is not denied the ledger (ADR 0024). */
+/** The rights of a reset of the sandbox to remove; it alone is not denied the ledger (ADR 0023). */
 export function eraseStatements(tableArn: string, volatileArn: string): PolicyStatement[] {
   return [
     onTable(eraseSid, "DeleteItem", tableArn, erasableKeys),

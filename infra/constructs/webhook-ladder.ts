@@ -10,7 +10,7 @@ import { allow } from "./grants.ts";
 import type { ServiceFunction } from "./service-function.ts";
 
 /**
- * The queues that wake the deliverer (ADR 0008). First attempts and retries wait apart, so that a customer who is down
+ * The queues that wake the deliverer (ADR 0045). First attempts and retries wait apart, so that a customer who is down
  * for a day never stands before one who is there; and endpoints that are not proven have a lane with workers of its
  * own, so that one that never answers does not stand there either (ADR 0031).
  */

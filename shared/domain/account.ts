@@ -26,7 +26,7 @@ type MoneyField =
 /** Terms that a platform was asked for and has not confirmed. */
 export type PendingTerms = NonNullable<AccountBody["pending"]>;
 
-/** The profile of an account as it is stored; its money is a {@link Balance} of its own (ADR 0004). */
+/** The profile of an account as it is stored; its money is a {@link Balance} of its own (ADR 0002). */
 export interface Account
   extends Omit<AccountBody, MoneyField | "source_id" | "pending" | "proposed_link" | "object" | "_links"> {
   /** The link that one person proposed, and another one has to agree to; absent where there is none. */

@@ -136,7 +136,7 @@ export type StoredItem = object;
 /**
  * One change of a decision. `create` fails when the item exists; `update` writes what differs between `before` and
  * `after` on the condition that the version is still that of `before`; `adjust` adds and sets on stated requirements
- * without comparing a version (ADR 0004), and for a balance carries what was read and what is left; `claim` and
+ * without comparing a version (ADR 0002), and for a balance carries what was read and what is left; `claim` and
  * `release` are uniqueness markers. `list` and `unlist` write and delete the marker of an unjoined leg, whatever is
  * there: the transaction that is written with it is what is compared.
  */

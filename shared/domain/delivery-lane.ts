@@ -32,7 +32,7 @@ export function isProven(health: WebhookHealth, nowMs: number, delayMs: DelayMs)
 
 /**
  * Slots that an endpoint may grow to: its part of what its brokerage may have, by the number of endpoints there, but
- * never less than it begins with (ADR 0046).
+ * never less than it begins with (ADR 0031).
  */
 export function mostSlots(tenantSlots: number, endpoints: number): number {
   const { slots_per_endpoint, slots_grown_max } = limits.webhooks;

@@ -318,7 +318,7 @@ export function postingTime({ posted_at, updated_at }: Balance, { now, in: after
   return latest > after(limits.money.clock_skew_seconds) ? now : later(latest, now);
 }
 
-/** Members of a balance that a change may add to, whatever they are by then (ADR 0004). */
+/** Members of a balance that a change may add to, whatever they are by then (ADR 0002). */
 type Added = Partial<Pick<Balance, "available_minor" | "held_minor" | "aside_minor" | "pos_version" | "pending">>;
 
 /** An adjustment of the balance, which never turns its clock back. `set` and `add` name different members. */

@@ -59,7 +59,7 @@ export interface WebhookHealth {
   readonly probe?: Probe | null;
   /** When an endpoint that was closed accepted something, until the sweep has woken what rests; RFC 3339. */
   readonly reopened_at?: string | null;
-  /** Answers that count towards more slots than an endpoint begins with (ADR 0046). */
+  /** Answers that count towards more slots than an endpoint begins with (ADR 0031). */
   readonly slot_credit?: number;
 }
 
@@ -158,7 +158,7 @@ export function draftHealth(endpoint: Pick<WebhookEndpoint, "id" | "tenant_id">)
 /**
  * The endpoint as it stands. Who speaks to addresses of customers may not write endpoints, so that an endpoint is to be
  * off is noted in its health first, and counts from then on: this is what the sweep writes, what everybody is shown,
- * and what every change begins with (ADR 0018).
+ * and what every change begins with (ADR 0031).
  */
 export function inForce(endpoint: WebhookEndpoint, health: WebhookHealth | undefined): WebhookEndpoint {
   const off = health?.off;

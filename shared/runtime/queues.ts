@@ -9,7 +9,7 @@ import { judged } from "./verdict.ts";
 /** A queue that wakes the deliverer: first attempts, and retries after a minute, five minutes or longer. */
 export type DeliveryQueue = keyof typeof env.queues;
 
-/** What a queue carries: which attempt of which delivery is due. Everything else is read when it is (ADR 0008). */
+/** What a queue carries: which attempt of which delivery is due. Everything else is read when it is (ADR 0045). */
 export interface DeliveryMessage {
   readonly tenant_id: string;
   readonly delivery_id: string;

@@ -19,7 +19,7 @@ let asking: Promise<KeyObject> | undefined;
 
 /**
  * A key of 32 bytes for one purpose, derived from the service key by HKDF-SHA256 (RFC 5869). Keys of two purposes, or
- * of two salts, say nothing of each other. A KeyObject, which costs a cipher a quarter of what bytes do (ADR 0072).
+ * of two salts, say nothing of each other. A KeyObject, which costs a cipher a quarter of what bytes do (ADR 0006).
  * @throws Error when Secrets Manager does not answer and the service key was never read
  */
 export async function deriveKey(purpose: string, salt = ""): Promise<KeyObject> {

@@ -7,7 +7,7 @@ const verdicts = new AsyncLocalStorage<Verdict>();
 
 /**
  * Does `work` while its verdict is still pending: reads go on, and every other call by a {@link judged} client waits
- * for the verdict and is not made when that rejects (ADR 0044).
+ * for the verdict and is not made when that rejects (ADR 0007).
  */
 export function awaitingVerdict<T>(verdict: Verdict, work: () => Promise<T>): Promise<T> {
   return verdicts.run(verdict, work);

@@ -245,7 +245,7 @@ export function identityOf(key: Key): string {
 
 /**
  * Runs a command to its end: load, decide, commit. A conflict means "not decided" and a failed condition means "decide
- * again"; both start over from new reads with full jitter, until the tries or the time are used up (ADR 0004). A stored
+ * again"; both start over from new reads with full jitter, until the tries or the time are used up (ADR 0002). A stored
  * answer of the same key is looked for in the first read of every try, before any decision.
  */
 export async function execute<R>(command: Command<R>): Promise<Outcome> {

@@ -18,7 +18,7 @@ export const indexes = {
   state: { name: "state", partition: "state_pk", sort: "state_sk" },
   /** What belongs to a parent: accounts of a client, transactions of an account. */
   owner: { name: "owner", partition: "owner_pk", sort: "owner_sk" },
-  /** A second order under a parent: transactions of a client (ADR 0015), trades of an account by their close. */
+  /** A second order under a parent: transactions of a client (ADR 0003), trades of an account by their close. */
   client: { name: "client", partition: "client_pk", sort: "client_sk" },
   /** What must be woken at a time; global and sharded, read by the sweep alone. */
   due: { name: "due", partition: "due_pk", sort: "due_sk" },

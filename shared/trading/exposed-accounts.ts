@@ -15,7 +15,7 @@ type Passed = Met & { readonly partition: string; readonly start?: PartitionPosi
 /**
  * Whether a record of the volatile table's stream brings a price. Items of other kinds and what was deleted do not, nor
  * do the prices that a brokerage was made with: it had no account then, and each of them would search the exposure
- * index of its symbol (ADR 0073).
+ * index of its symbol (ADR 0022).
  */
 export function bringsPrice({ eventName, dynamodb }: DynamoDBRecord): boolean {
   const { et, seeded } = dynamodb?.NewImage ?? {};

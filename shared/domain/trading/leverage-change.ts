@@ -15,7 +15,7 @@ interface SymbolTerms extends Pick<TradingSymbol, "symbol" | "contract_size" | "
  * A change of leverage that changed more positions than one transaction holds. It is stored with the account in the
  * transaction that changes the leverage and the used margin, so all margins change at that moment: a stored position
  * of before is read as {@link underChange} makes it. The evaluator then rewrites the positions step by step, which
- * changes nothing that is read, and at last removes this (ADR 0033).
+ * changes nothing that is read, and at last removes this (ADR 0020).
  */
 export interface LeverageChange {
   /** The version of the account that the change made: positions that carry it, or a later one, follow it already. */

@@ -41,7 +41,7 @@ interface Merged {
  * Decisions about one account that are committed by one transaction: one change of each item, whatever several of them
  * do to it, and an outbox item for each trade. These stay next to the resources that they are about, and what several
  * decisions say of one trade is in one of them, so that the events of one trade keep their order whatever other trades
- * were decided with it (ADR 0071).
+ * were decided with it (ADR 0043).
  */
 export class SharedCommit<R> {
   readonly results: R[] = [];

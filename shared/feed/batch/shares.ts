@@ -37,7 +37,7 @@ export type FeedThreads = WorkerThreads<Share, ShareReceipt>;
 
 /**
  * Settles the items of every lane, those of a large batch on all processors of the function: each account on a thread
- * of its own choice (ADR 0070). A lane whose thread ends waits, since it may have been committed.
+ * of its own choice (ADR 0043). A lane whose thread ends waits, since it may have been committed.
  */
 export async function settleShared(
   run: FeedRun,

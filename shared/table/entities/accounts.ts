@@ -57,7 +57,7 @@ export const accounts = {
   }),
 } satisfies Entity<Account> & Record<string, unknown>;
 
-/** The money of an account, beside its profile: a PATCH and a posting never meet (ADR 0004). */
+/** The money of an account, beside its profile: a PATCH and a posting never meet (ADR 0002). */
 export const balances = {
   et: "BALANCE",
   key: (tenant: string, accountId: string): Key => ({ pk: `${tenant}#${accountId}`, sk: "BALANCE" }),

@@ -31,7 +31,7 @@ export interface Outbox {
 
 /**
  * Outbox items: next to the resource they are about, and in the due index until they are published. What the audit
- * keeps and the events are stored as one deflated text, a line each (ADR 0068). In schema version 1 they were
+ * keeps and the events are stored as one deflated text, a line each (ADR 0038). In schema version 1 they were
  * attributes of their own. `waitingOutboxes` reads them, which a function that only commits does not ship.
  */
 export const outboxes = {

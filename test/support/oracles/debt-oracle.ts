@@ -1,5 +1,5 @@
 /**
- * What a balance must be by the rule of ADR 0025, and its credit by that of ADR 0052, from a ledger alone and in code
+ * What a balance and its credit must be by the rules of ADR 0025, from a ledger alone and in code
  * of its own: every posting once more in its order, a debit that was taken back as if it had never been made, and what
  * trading took below zero settled where the account was left without a position.
  */
