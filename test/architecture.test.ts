@@ -20,6 +20,7 @@ import {
   rules,
   sandboxApart,
   strangersAtRoot,
+  unknownDecisions,
   unmatchedFunctions,
 } from "./support/rules/architecture-rules.ts";
 import type { Rule, SourceFile } from "./support/rules/source-file.ts";
@@ -65,6 +66,10 @@ describe("the repository", () => {
 
   it("has no crowded folder", () => {
     expect(crowdedFolders(paths)).toEqual([]);
+  });
+
+  it("has a page for every decision that it names, and a line of the index for every page", () => {
+    expect(unknownDecisions(files)).toEqual([]);
   });
 
   it("has a file for every row of the route table, and a row or an event source for every function", () => {
@@ -292,6 +297,19 @@ describe("the rules catch", () => {
 
   it("a stranger at the root", () => {
     expect(strangersAtRoot(["infra", ".npmrc", "scripts", "LICENSE"])).toEqual(["scripts"]);
+  });
+
+  it("a decision without a page and a page without a line of the index", () => {
+    const named = (number: string) => ({ path: "shared/a.ts", text: `/** As decided (ADR\n * ${number}). */\n` });
+    const page = { path: "shared/decisions/0001-route-table.md", text: "# 0001: One route table\n" };
+    const index = { path: "shared/decisions/README.md", text: "- [0001](0001-route-table.md): rows\n" };
+    expect(unknownDecisions([page, index, named("0001")])).toEqual([]);
+    expect(unknownDecisions([page, index, named("0002")])).toEqual([
+      "shared/a.ts names the decision 0002, which has no page in shared/decisions",
+    ]);
+    expect(unknownDecisions([page, { ...index, text: "# Decisions\n" }])).toEqual([
+      "shared/decisions/README.md does not list 0001-route-table.md",
+    ]);
   });
 
   it("a row without a file and a function without a row", () => {

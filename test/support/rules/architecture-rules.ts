@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { parseSync } from "oxc-parser";
 import { covers, importDirection, importsOf } from "./architecture-layers.ts";
-import type { Rule } from "./source-file.ts";
+import type { Rule, SourceFile } from "./source-file.ts";
 import { sourceText } from "./source-text.ts";
 
 const backgroundRows = new URL("../../../infra/background/", import.meta.url);
@@ -353,5 +353,24 @@ export function unmatchedFunctions(rowFiles: readonly string[], functionFiles: r
     ...[...files]
       .filter((file) => !wanted.has(file))
       .map((file) => `functions/${file}.ts has no row and no event source`),
+  ];
+}
+
+/** Decisions that a file names and no page of shared/decisions holds, and pages that the index does not list. */
+export function unknownDecisions(files: readonly SourceFile[]): string[] {
+  const names = files.map(({ path }) => /^shared\/decisions\/(\d{4}-[\w-]+\.md)$/.exec(path)?.[1] ?? "");
+  const pages = names.filter((name) => name !== "");
+  const numbers = new Set(pages.map((name) => name.slice(0, 4)));
+  const index = files.find(({ path }) => path === `${recordsOfDecisions}/README.md`)?.text ?? "";
+  return [
+    ...files.flatMap(({ path, text }) =>
+      // A comment may carry the number over to its next line.
+      [...text.matchAll(/(?:\bADRs?[\s*/]+|\bdecisions\/)(\d{4})\b/g)]
+        .filter(([, number = ""]) => !numbers.has(number))
+        .map(([, number]) => `${path} names the decision ${number}, which has no page in ${recordsOfDecisions}`),
+    ),
+    ...pages
+      .filter((name) => !index.includes(`](${name})`))
+      .map((name) => `${recordsOfDecisions}/README.md does not list ${name}`),
   ];
 }
