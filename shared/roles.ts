@@ -1,24 +1,29 @@
 import { type Scope, scopes } from "./schema/scope.ts";
 
-/**
- * What operators of each role may do: the roles are sets of scopes, and this is the one place that says which. A change
- * here takes effect within a minute, also for tokens that were already issued.
- */
-export const roleScopes = {
+/** What everyone of a brokerage may know. */
+const everyone = ["clients:read", "accounts:read", "transactions:read", "settings:read", "events:read"] as const;
+
+const roleScopes = {
   owner: scopes,
-  // Who approves money knows whose it is, and what the account holds.
   finance: [
-    ...(["clients:read", "accounts:read", "trading:read", "quotes:read", "events:read", "reports:read"] as const),
-    ...(["transactions:read", "transactions:write", "transactions:approve", "transactions:settle"] as const),
+    ...everyone,
+    ...(["transactions:write", "transactions:approve", "transactions:settle"] as const),
+    ...(["trading:read", "quotes:read", "feed:read", "reports:read", "reports:write"] as const),
   ],
-  compliance: [
-    ...(["clients:read", "clients:write", "clients:verify"] as const),
-    ...(["accounts:read", "transactions:read", "events:read", "audit:read"] as const),
+  compliance: [...everyone, "clients:write", "clients:verify", "audit:read"],
+  // What support begins is completed by finance.
+  support: [...everyone, "clients:write", "accounts:write", "transactions:write", "trading:read", "quotes:read"],
+  // Without `transactions:write`, `transactions:settle` is for drift, commands and rejects alone.
+  risk: [
+    ...everyone,
+    ...(["accounts:write", "accounts:terms", "transactions:settle"] as const),
+    ...(["trading:read", "quotes:read", "feed:read", "reports:read"] as const),
   ],
-  support: ["clients:read", "clients:write", "accounts:read", "accounts:write"],
-  // The drift of a platform is read with `transactions:read`.
-  risk: ["accounts:read", "transactions:read", "trading:read", "quotes:read"],
-  developer: ["webhooks:read", "webhooks:write", "events:read", "admin", "sandbox"],
+  developer: [
+    ...everyone,
+    ...(["trading:read", "quotes:read", "feed:read", "webhooks:read", "webhooks:write"] as const),
+    ...(["applications:write", "sandbox"] as const),
+  ],
   viewer: /* @__PURE__ */ scopes.filter((scope) => scope.endsWith(":read")),
 } as const satisfies Readonly<Record<string, readonly Scope[]>>;
 
@@ -27,3 +32,16 @@ export type Role = keyof typeof roleScopes;
 
 /** Every role, the one with most rights first. */
 export const roles = /* @__PURE__ */ Object.keys(roleScopes) as [Role, ...Role[]];
+
+/** What decides about people and prices stays with the owners in the sandbox too. */
+const ownersAlone: readonly Scope[] = ["operators:write", "settings:write", "feed:write"];
+const sandboxDeveloper: readonly Scope[] = /* @__PURE__ */ scopes.filter((scope) => !ownersAlone.includes(scope));
+
+/**
+ * What operators of a role may do: this is the one place that says it. In the sandbox a developer has nearly all, else
+ * only the owner could build an integration there. A change here takes effect within a minute, also for tokens that
+ * were already issued.
+ */
+export function scopesOf(role: Role, environment: "sandbox" | "production"): readonly Scope[] {
+  return role === "developer" && environment === "sandbox" ? sandboxDeveloper : roleScopes[role];
+}

@@ -4,6 +4,7 @@ import { command } from "../../shared/http/operations.ts";
 import { drawOperatorKey } from "../../shared/oauth/application-draws.ts";
 import { operatorEmail } from "../../shared/oauth/operator-email.ts";
 import { createOperator } from "../../shared/routes/operators.ts";
+import { env } from "../../shared/runtime/env.ts";
 import { drawPersonKey } from "../../shared/runtime/person-key.ts";
 import { ref } from "../../shared/table/store.ts";
 
@@ -18,5 +19,5 @@ export const handler = await command(
     const drawn = { ...drawOperatorKey(), keys: drawPersonKey() };
     return inviteOperator(body, { counts: tenant, key, holder, ...drawn }, context);
   },
-  operatorBody,
+  (operator) => operatorBody(operator, env.stage),
 );

@@ -2,6 +2,7 @@ import { notFound } from "../../shared/domain/decision.ts";
 import { inviteAgain, isThere, operatorBody } from "../../shared/domain/people/operator.ts";
 import { command } from "../../shared/http/operations.ts";
 import { inviteOperator } from "../../shared/routes/operators.ts";
+import { env } from "../../shared/runtime/env.ts";
 import { ref } from "../../shared/table/store.ts";
 
 /** `POST /operators/{id}/invite` */
@@ -11,5 +12,5 @@ export const handler = await command(
     const { operator } = await load({ operator: ref.operator(path.id) });
     return isThere(operator) ? inviteAgain(operator, context) : notFound();
   },
-  operatorBody,
+  (operator) => operatorBody(operator, env.stage),
 );

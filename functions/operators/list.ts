@@ -3,6 +3,7 @@ import { operatorFilters, resourcePage } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listOperators } from "../../shared/routes/operators.ts";
+import { env } from "../../shared/runtime/env.ts";
 import { operators } from "../../shared/table/entities.ts";
 import { pageOfIndex } from "../../shared/table/list.ts";
 
@@ -10,5 +11,5 @@ import { pageOfIndex } from "../../shared/table/list.ts";
 export const handler = await list(listOperators, async ({ caller, place }) => {
   const request = resourcePage(place, operatorFilters);
   const page = await pageOfIndex<Operator>("list", [operators.all(caller.tenant_id)], request);
-  return pageReply(place, page, operatorBody);
+  return pageReply(place, page, (operator) => operatorBody(operator, env.stage));
 });

@@ -2,6 +2,7 @@ import { notFound } from "../../shared/domain/decision.ts";
 import { amendOperator, isThere, operatorBody } from "../../shared/domain/people/operator.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateOperator } from "../../shared/routes/operators.ts";
+import { env } from "../../shared/runtime/env.ts";
 import { ref } from "../../shared/table/store.ts";
 
 /** `PATCH /operators/{id}` */
@@ -13,5 +14,5 @@ export const handler = await command(
     expectVersion(operator.version);
     return amendOperator(operator, body, tenant, context);
   },
-  operatorBody,
+  (operator) => operatorBody(operator, env.stage),
 );

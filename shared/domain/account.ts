@@ -1,8 +1,16 @@
 import type { CurrencyCode } from "../currencies.ts";
-import type { AccountBody, LedgerEntryBody, LedgerKindName } from "../schema/account.ts";
+import type { AccountBody, CreateAccount, LedgerEntryBody, LedgerKindName, UpdateAccount } from "../schema/account.ts";
 import type { Client } from "./client.ts";
 import type { Settlement } from "./debt.ts";
-import { type Decision, type DomainEvent, type FeedCause, refuse, refuseFields } from "./decision.ts";
+import {
+  type Context,
+  type Decision,
+  type DomainEvent,
+  type FeedCause,
+  refuse,
+  refuseFields,
+  refuseScope,
+} from "./decision.ts";
 import type { CreditPolicy } from "./internal-money/credit-lots.ts";
 import { formatAmount, formatPercent, greatest, least } from "./money.ts";
 import type { LeverageChange } from "./trading/leverage-change.ts";
@@ -321,6 +329,25 @@ export function marginLevels(
   const shown = (value: number) => `${Math.trunc(value / 100)}.${String(value % 100).padStart(2, "0")}`;
   const result = { margin_call_level: shown(call), stop_out_level: shown(stop), margin_rearm_level: shown(rearm) };
   return { ok: true, result, changes: [], events: [] };
+}
+
+/** Members of an opening or a patch that say on which terms an account trades, and where it is kept. */
+const terms = [
+  ...(["leverage", "force", "margin_call_level", "stop_out_level", "margin_rearm_level"] as const),
+  ...(["stop_out_order", "stop_out_mode", "margin_calculation", "position_mode", "trading_mode"] as const),
+  ...(["group_id", "swap_free", "negative_balance_protection", "platform", "platform_login", "source_id"] as const),
+] satisfies readonly (keyof CreateAccount | keyof UpdateAccount)[];
+
+/**
+ * Refuses a request that names terms of an account to a caller without the scope `accounts:terms`, with every member
+ * that it names; undefined where it may. What it does not name, an opening takes from the settings.
+ */
+export function refuseTerms(request: CreateAccount | UpdateAccount, { scopes }: Context) {
+  const named = terms.filter((name) => name in request);
+  if (named.length === 0 || scopes.includes("accounts:terms")) return undefined;
+  const { ok, refusal } = refuseScope("accounts:terms");
+  const errors = named.map((name) => ({ pointer: `#/${name}`, code: refusal.code, detail: refusal.detail }));
+  return { ok, refusal: { ...refusal, errors } };
 }
 
 /** Refuses one field of a request as out of range. */

@@ -333,13 +333,7 @@ function countApplications(tenant: string, by: 1 | -1): Change {
 }
 
 /** A refusal of a caller that lacks one of these scopes, or may not pass it on. */
-function lackedScope(granted: readonly Scope[], { scopes, actor, role }: Context) {
-  // An application with `admin` decides policies of the brokerage, which an operator other than an owner does not.
-  if (granted.includes("admin") && actor.type === "operator" && role !== "owner") {
-    return refuse("insufficient_scope", "Only an owner administers applications that hold admin.", {
-      extra: { scope: "admin" },
-    });
-  }
+function lackedScope(granted: readonly Scope[], { scopes }: Context) {
   const lacked = inOrder(granted).filter((scope) => !scopes.includes(scope));
   if (lacked.length === 0) return undefined;
   return refuse("insufficient_scope", `The token itself lacks ${lacked.join(", ")}.`, { extra: { scope: lacked[0] } });

@@ -10,6 +10,7 @@ import {
   maxLeverage,
   refuseLeverage,
   refuseRange,
+  refuseTerms,
 } from "./account.ts";
 import { type Client, isVerified } from "./client.ts";
 import { type Change, type Context, type Decision, refuse, refuseField, unchanged } from "./decision.ts";
@@ -30,6 +31,8 @@ export function openAccount(
   context: Context,
   source?: FeedSource,
 ): Decision<AccountWithBalance> {
+  const lacked = refuseTerms(request, context);
+  if (lacked !== undefined) return lacked;
   if (client.status === "closed") return refuseField("client_closed", "client_id", "The client is closed.");
   if (client.status === "suspended") return refuseField("client_suspended", "client_id", "The client is suspended.");
   if (client.account_count >= limits.client.max_accounts) {

@@ -1,6 +1,6 @@
 import { defaultCurrencies } from "../currencies.ts";
 import type { SettingsBody, UpdateSettings } from "../schema/settings.ts";
-import { type Context, type Decision, later, refuseScope, unchanged } from "./decision.ts";
+import { type Context, type Decision, later, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 import type { CreditPolicy } from "./internal-money/credit-lots.ts";
 import { amendFourEyes, amendRules } from "./people/approval.ts";
@@ -90,8 +90,6 @@ function rulesIn(tenant: Tenant, rules: Pick<Tenant, "approval_rules" | "propose
 /** Decides `PATCH /settings`. A patch that says what is already so changes nothing. */
 export function amendSettings(tenant: Tenant, patch: UpdateSettings, context: Context): Decision<Tenant> {
   const { transfer_mark_up_percent: markUp, credit_on_withdrawal: credit, approval_rules: rules, ...others } = patch;
-  // A developer administers applications, and decides no policy.
-  if (context.actor.type === "operator" && context.role !== "owner") return refuseScope("transactions:approve");
   const ruled = rules === undefined ? undefined : amendRules(tenant, rules, context, sameValue);
   if (ruled?.ok === false) return ruled;
   const eyes = patch.four_eyes === undefined ? undefined : amendFourEyes(tenant, patch.four_eyes, context);

@@ -128,7 +128,7 @@ export function book(
 
 /** How a completed transaction is returned. */
 export interface ReturnRequest {
-  /** The account may go below zero; needs the scope `admin`. */
+  /** The account may go below zero; needs the scope `transactions:approve`. */
   readonly force?: boolean | undefined;
   readonly keep_fee?: boolean | undefined;
 }
@@ -166,7 +166,7 @@ export function refuseReturn(
   { force }: ReturnRequest,
   { scopes }: Context,
 ) {
-  if (force === true && !scopes.includes("admin")) return refuseScope("admin");
+  if (force === true && !scopes.includes("transactions:approve")) return refuseScope("transactions:approve");
   if (amount <= 0n || force === true) return undefined;
   const unsettled = refuseUnsettled(margin);
   if (unsettled !== undefined) return unsettled;

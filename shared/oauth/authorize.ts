@@ -3,7 +3,7 @@ import { type Application, applicationActor } from "../domain/application.ts";
 import type { Actor } from "../domain/decision.ts";
 import { type Family, familyLives } from "../domain/family.ts";
 import { type Operator, type OperatorKey, operatorActor } from "../domain/people/operator.ts";
-import { type Role, roleScopes } from "../roles.ts";
+import { type Role, scopesOf } from "../roles.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import {
@@ -153,7 +153,7 @@ function authorizedOperator(
     role,
     ...(audit_key === undefined ? {} : { audit_key }),
     client_id: claims.client_id,
-    scopes: heldScopes(claims, roleScopes[role]),
+    scopes: heldScopes(claims, scopesOf(role, env.stage)),
     allowed_ips: [],
     gateway_key: gatewayKeyOf(key),
   };

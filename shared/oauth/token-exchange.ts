@@ -1,7 +1,7 @@
 import type { Operator, OperatorKey } from "../domain/people/operator.ts";
 import { signIn } from "../domain/people/operator.ts";
 import { limits } from "../limits.ts";
-import { roleScopes } from "../roles.ts";
+import { scopesOf } from "../roles.ts";
 import { addressBlock } from "../runtime/address.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
@@ -55,7 +55,7 @@ export async function exchangeToken(request: OAuthRequest): Promise<OAuthAnswer>
   const { operator, key } = found;
   const signing = await signingKey();
   if (signing === undefined || key?.api_key_id == null) return notReady();
-  const scopes = grantedScopes(roleScopes[operator.role], parameters.get("scope"));
+  const scopes = grantedScopes(scopesOf(operator.role, env.stage), parameters.get("scope"));
   if (scopes === undefined) {
     await reportAccessRefusal(operatorParty(operator), "create_token", request, "invalid_scope");
     return failure("invalid_scope", "The role of the operator does not hold this scope.");

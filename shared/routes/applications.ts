@@ -18,7 +18,7 @@ export const listApplications = route({
   summary: "List applications",
   description: "Newest first, including revoked applications. Secrets are never shown again.",
   file: "applications/list",
-  scope: "admin",
+  scope: "applications:write",
   grants: ["query:list", "read"],
   query: ListApplicationsQuery,
   reply: page(ApiApplication),
@@ -35,9 +35,9 @@ export const createApplication = route({
   description:
     "The secret is shown only in this response. The application can get tokens once its API key is provisioned, " +
     "usually within seconds; until then the token endpoint answers 503. The application can only be given scopes " +
-    "that the caller's token holds; of operators, only an owner can give `admin`.",
+    "that the caller's token holds.",
   file: "applications/create",
-  scope: "admin",
+  scope: "applications:write",
   grants: ["read", "put", "update"],
   globals: { put: ["client_ids"] },
   secrets: ["service_key"],
@@ -58,7 +58,7 @@ export const getApplication = route({
   summary: "Get an application",
   description: "Returns the application, with the times of its last token and of its last secret rotation.",
   file: "applications/get",
-  scope: "admin",
+  scope: "applications:write",
   grants: ["read"],
   reply: ApiApplication,
 });
@@ -75,7 +75,7 @@ export const updateApplication = route({
     "were already issued; an added scope takes effect with the next token. To add a scope or to allow more " +
     "addresses, the caller's token must hold every scope of the application.",
   file: "applications/update",
-  scope: "admin",
+  scope: "applications:write",
   grants: ["read", "put", "update"],
   body: UpdateApplicationRequest,
   media: "merge_patch",
@@ -94,7 +94,7 @@ export const revokeApplication = route({
   description:
     "Permanent. The application gets no more tokens, and tokens that were already issued are refused within a minute.",
   file: "applications/revoke",
-  scope: "admin",
+  scope: "applications:write",
   grants: ["read", "put", "update"],
   reply: ApiApplication,
 });
@@ -111,7 +111,7 @@ export const rotateApplicationSecret = route({
     "by default. Then it is refused, and within a minute so are the tokens that were issued for it. The caller's " +
     "token must hold every scope of the application.",
   file: "applications/rotate-secret",
-  scope: "admin",
+  scope: "applications:write",
   grants: ["read", "put", "update"],
   secrets: ["service_key"],
   secret: true,

@@ -30,7 +30,7 @@ export const listCommands = route({
     "Commands to the trading platform, newest first. Reading does not hand them out: the bridge takes them with " +
     "`POST /feed/sources/{id}/commands/take`.",
   file: "feed/list-commands",
-  scope: "feed:write",
+  scope: "feed:read",
   grants: ["read", "query:list"],
   query: ListCommandsQuery,
   reply: page(Command),
@@ -46,7 +46,7 @@ export const getCommand = route({
   summary: "Get a command",
   description: "Returns the command with its status and the outcome of its last attempt.",
   file: "feed/get-command",
-  scope: "feed:write",
+  scope: "feed:read",
   grants: ["read"],
   reply: Command,
 });

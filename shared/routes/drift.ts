@@ -60,7 +60,7 @@ export const listSnapshots = route({
   summary: "List snapshots",
   description: "Snapshots of the last 30 days with what their parts came to. By default, newest items first.",
   file: "feed/list-snapshots",
-  scope: "feed:write",
+  scope: "feed:read",
   grants: ["read", "query", "query:list"],
   query: ListSnapshotsQuery,
   reply: page(FeedSnapshot),
@@ -76,7 +76,7 @@ export const getSnapshot = route({
   summary: "Get a snapshot",
   description: "Returns how many accounts were compared, equal, moved on or drifting.",
   file: "feed/get-snapshot",
-  scope: "feed:write",
+  scope: "feed:read",
   grants: ["query"],
   reply: FeedSnapshot,
 });

@@ -64,7 +64,7 @@ export const listFeedSources = route({
   summary: "List feed sources",
   description: "Newest first, with the time at which each was last seen. Ended sources remain in the list.",
   file: "feed/list-sources",
-  scope: "feed:write",
+  scope: "feed:read",
   grants: ["read", "query:list", "read:quotes"],
   query: ListFeedSourcesQuery,
   reply: page(FeedSource),
@@ -118,7 +118,7 @@ export const getFeedSource = route({
   summary: "Get a feed source",
   description: "Returns the number of the next item that the source must send, and when it was last seen.",
   file: "feed/get-source",
-  scope: "feed:write",
+  scope: "feed:read",
   grants: ["read", "read:quotes"],
   reply: FeedSource,
 });
@@ -282,7 +282,7 @@ export const listFeedRejects = route({
     "Rejected items as received, with the reason of the last attempt. Oldest first. Open rejects only, unless " +
     "`status` names another state.",
   file: "feed/list-rejects",
-  scope: "feed:write",
+  scope: "feed:read",
   grants: ["read", "query"],
   query: ListFeedRejectsQuery,
   reply: page(FeedReject),

@@ -17,7 +17,7 @@ export const listOperators = route({
   summary: "List operators",
   description: "Newest first, without those that were removed. Invited operators have not signed in yet.",
   file: "operators/list",
-  scope: "admin",
+  scope: "operators:write",
   grants: ["query:list", "read"],
   query: ListOperatorsQuery,
   reply: page(Operator),
@@ -33,12 +33,13 @@ export const createOperator = route({
   summary: "Invite an operator",
   description:
     "The invited person gets an email with a temporary password and becomes active by signing in. The caller's token " +
-    "must hold every scope of the role. While the brokerage has two active owners, an owner proposes a role with the " +
-    "scope `transactions:approve` or `admin` (`proposed_change`): the operator is a viewer until a second owner " +
-    "sends the role in a `PATCH` within 72 hours. An email address that was removed is the same person again where " +
-    "four eyes are required.",
+    "must hold every scope of the role. While the brokerage has two active owners, an owner proposes a role with a " +
+    "scope that only two owners give (`transactions:approve`, `applications:write`, `operators:write`, " +
+    "`settings:write`, `feed:write`) in `proposed_change`: the operator is a viewer until a second owner sends the " +
+    "role in a `PATCH` within 72 hours. An email address that was removed is the same person again where four eyes " +
+    "are required.",
   file: "operators/create",
-  scope: "admin",
+  scope: "operators:write",
   grants: ["read", "put", "update", "put:keys"],
   body: CreateOperatorRequest,
   reply: Operator,
@@ -57,7 +58,7 @@ export const getOperator = route({
   summary: "Get an operator",
   description: "Returns the operator, with the scopes of the role and the time of the last token.",
   file: "operators/get",
-  scope: "admin",
+  scope: "operators:write",
   grants: ["read"],
   reply: Operator,
 });
@@ -73,11 +74,12 @@ export const updateOperator = route({
     "A merge patch (RFC 7396). A suspension or another role takes effect within a minute, also for tokens that were " +
     "already issued. The caller's token must hold every scope of the role before and after the change. The last " +
     "active owner of a brokerage can be neither suspended nor given another role. While there are two, an owner " +
-    "proposes this for another one (`proposed_change`), and so everything that gives an operator the scope " +
-    "`transactions:approve` or `admin`. It holds when a second owner sends the same within 72 hours; the current " +
-    "role and status withdraw it.",
+    "proposes this for another one (`proposed_change`), and so everything that gives an operator a scope that only " +
+    "two owners give (`transactions:approve`, `applications:write`, `operators:write`, `settings:write`, " +
+    "`feed:write`). It holds when a second owner sends the same within 72 hours; the current role and status " +
+    "withdraw it.",
   file: "operators/update",
-  scope: "admin",
+  scope: "operators:write",
   grants: ["read", "put", "update"],
   body: UpdateOperatorRequest,
   media: "merge_patch",
@@ -99,7 +101,7 @@ export const inviteOperator = route({
     "Only for operators who have not signed in yet. A person with a password, as an operator of another brokerage, " +
     "gets no email.",
   file: "operators/invite",
-  scope: "admin",
+  scope: "operators:write",
   grants: ["read", "put", "update"],
   reply: Operator,
   refusals: ["insufficient_scope", "illegal_transition"],
@@ -120,7 +122,7 @@ export const deleteOperator = route({
     "last active owner of a brokerage cannot be removed; while there are two, an owner proposes to remove another " +
     "one, and it holds when a second owner requests it too within 72 hours.",
   file: "operators/delete",
-  scope: "admin",
+  scope: "operators:write",
   grants: ["read", "put", "update"],
   reply: RemovedOperator,
   refusals: ["insufficient_scope", "last_owner", "four_eyes_required"],

@@ -43,7 +43,7 @@ export const getSettings = route({
   summary: "Get the settings of the brokerage",
   description: "Settings that apply to all clients and accounts of the brokerage.",
   file: "applications/get-settings",
-  scope: "admin",
+  scope: "settings:read",
   grants: ["read"],
   reply: Settings,
 });
@@ -60,7 +60,7 @@ export const updateSettings = route({
     "An operator must be an owner. While the brokerage has two active owners, a change of `approval_rules` or " +
     "`four_eyes` is a proposal until another owner sends the same value within 72 hours.",
   file: "applications/update-settings",
-  scope: "admin",
+  scope: "settings:write",
   grants: ["read", "put", "update"],
   body: UpdateSettingsRequest,
   media: "merge_patch",

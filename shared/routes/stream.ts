@@ -12,7 +12,7 @@ export const createStreamTicket = route({
     "For clients that cannot send an `Authorization` header with a WebSocket handshake, such as browsers: connect to " +
     "`url` within 60 seconds. A ticket opens one connection, with the rights of the token at the time of connecting; " +
     "if the answer is lost, ask for another one. Requires a token with at least one of the scopes `events:read`, " +
-    "`accounts:read`, `quotes:read` and `feed:write`. A server connects with its access token in the " +
+    "`accounts:read`, `quotes:read` and `feed:read`. A server connects with its access token in the " +
     "`Authorization` header instead; no token is accepted in the URL.",
   file: "stream/create-ticket",
   scope: null,

@@ -332,7 +332,7 @@ export const updateTransaction = route({
     "stays `pending` until there are enough; nothing is paid before.",
   file: "transactions/update",
   scope: "transactions:write",
-  further_scopes: ["transactions:approve", "transactions:settle", "admin"],
+  further_scopes: ["transactions:approve", "transactions:settle"],
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
   body: UpdateTransactionRequest,
   media: "merge_patch",

@@ -157,7 +157,7 @@ export const UpdateTransactionRequest = z.strictObject({
   reason: described(z.optional(StatusReason), "Reason; required to reject, fail or return a transaction."),
   force: described(
     z.optional(z.boolean()),
-    "With `returned`: book the return even if the balance does not cover it. Requires the scope `admin`.",
+    "With `returned`: book the return even if the balance does not cover it. Also requires `transactions:approve`.",
   ),
   keep_fee: described(z.optional(z.boolean()), "With `returned`: the brokerage keeps the fee."),
   received_amount: described(

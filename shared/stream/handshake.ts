@@ -11,9 +11,10 @@ import {
   operatorParty,
   reportAccessRefusal,
 } from "../oauth/token-audit.ts";
-import { roleScopes } from "../roles.ts";
+import { scopesOf } from "../roles.ts";
 import { addressInRanges } from "../runtime/address.ts";
 import { nowMs } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
 import { applications, families, operators } from "../table/entities.ts";
 import { readAll, readKeys } from "../table/store.ts";
 import { takeTicket } from "./tickets.ts";
@@ -90,7 +91,7 @@ async function operatorOf(ticket: StreamTicket, attempt: AccessAttempt): Promise
   return {
     ...{ tenant_id, actor: operatorActor(operator), role, client_id },
     ...(audit_key === undefined ? {} : { audit_key }),
-    ...{ scopes: held(ticket, roleScopes[role]), allowed_ips: [] },
+    ...{ scopes: held(ticket, scopesOf(role, env.stage)), allowed_ips: [] },
   };
 }
 

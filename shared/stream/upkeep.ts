@@ -3,8 +3,9 @@ import { type Family, familyLives } from "../domain/family.ts";
 import type { Operator } from "../domain/people/operator.ts";
 import type { StreamConnection } from "../domain/stream/connection.ts";
 import { type Duty, dutyOf } from "../domain/stream/upkeep.ts";
-import { roleScopes } from "../roles.ts";
+import { scopesOf } from "../roles.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
 import { UnreadableItem } from "../runtime/unreadable.ts";
 import type { Scope } from "../schema/scope.ts";
 import { applications, families, operators } from "../table/entities.ts";
@@ -29,19 +30,19 @@ export async function dutiesOf(connections: readonly StreamConnection[]): Promis
   const times = { now_ms: nowMs(), minute_ms: delayMs(60) };
   return connections.map((connection, at) => {
     const family = familyOf.get(connection.family_id ?? "");
-    return dutyOf(connection, scopesOf(connection, found[at], family), times);
+    return dutyOf(connection, scopesNow(connection, found[at], family), times);
   });
 }
 
 /** The scopes that the holder of a connection has now; undefined when its access has ended. */
-function scopesOf(
+function scopesNow(
   { holder }: StreamConnection,
   stored: unknown,
   family: Family | undefined,
 ): readonly Scope[] | undefined {
   if (holder.type === "operator") {
     const operator = stored as Operator | undefined;
-    return operator?.status === "active" ? roleScopes[operator.role] : undefined;
+    return operator?.status === "active" ? scopesOf(operator.role, env.stage) : undefined;
   }
   const application = stored as Application | undefined;
   if (application?.status !== "active") return undefined;

@@ -1,4 +1,4 @@
-import type { Account, Balance } from "../domain/account.ts";
+import { type Account, type Balance, refuseTerms } from "../domain/account.ts";
 import type { OwnedAccount } from "../domain/amend-account.ts";
 import { unheeded } from "../domain/command/attention.ts";
 import { forwardMinor } from "../domain/command/money.ts";
@@ -131,7 +131,7 @@ export async function decideTransaction(
   return notes.length === 0 ? decision : { ...decision, changes: [...decision.changes, ...notes] };
 }
 
-/** Decides a change of an account; with open positions, `held`, also what it means for their margin. */
+/** Decides what a caller asks of an account; with open positions, `held`, also what it means for their margin. */
 export async function decideAmendment(
   held: Held | undefined,
   context: Context,
@@ -139,6 +139,8 @@ export async function decideAmendment(
   patch: UpdateAccount,
   decide: (owned: OwnedAccount, patch: UpdateAccount, context: Context) => Decision<AccountWithBalance>,
 ): Promise<Committable<LiveAccount>> {
+  const lacked = refuseTerms(patch, context);
+  if (lacked !== undefined) return lacked;
   if (held === undefined) {
     return prepared(
       amendOnPlatform(owned, patch, context, (part) => decide(owned, part, context)),

@@ -10,6 +10,7 @@ import { and, listParameter, matching, resourcePage, transactionFilters } from "
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { refused } from "../http/problem.ts";
 import { limits } from "../limits.ts";
+import { env } from "../runtime/env.ts";
 import type { ClientSummaryBody } from "../schema/client.ts";
 import { TransactionKind } from "../schema/transaction.ts";
 import { clients, operators, transactions } from "../table/entities.ts";
@@ -58,7 +59,9 @@ export async function pageOfQueue(tenant: Tenant, approver: Approver, place: Lis
   const [givers, team] = await Promise.all([giversOf(tenant.id, page.items), ruled ? operatorsOf(tenant.id) : []]);
   return pageWith(
     page,
-    page.items.map((transaction) => queuedFor(transaction, { tenant, givers, operators: team }, approver)),
+    page.items.map((transaction) =>
+      queuedFor(transaction, { tenant, givers, operators: team, environment: env.stage }, approver),
+    ),
   );
 }
 

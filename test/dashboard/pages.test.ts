@@ -1,23 +1,23 @@
 import { describe, expect, it } from "vitest";
-import { scopeGroups } from "../../infra/dashboard/app/pages/control/scopes.ts";
+import { roleScopes, roleWords, scopeGroups } from "../../infra/dashboard/app/pages/control/scopes.ts";
 import { isSameName } from "../../infra/dashboard/app/pages/money/holder.ts";
 import { lookOf } from "../../infra/dashboard/app/parts/states.ts";
 
 import { currentEntry, mayOpen, navigation, openTo } from "../../infra/dashboard/app/shell/navigation.ts";
 import { overBudget, routeSizes, scriptBudget } from "../../infra/dashboard/sizes.ts";
-import { roleScopes } from "../../shared/roles.ts";
+import { type Role, roles, scopesOf } from "../../shared/roles.ts";
 import { scopes } from "../../shared/schema/scope.ts";
 
 describe("the sidebar", () => {
   it("shows what the role may open, and the sandbox in the sandbox alone", () => {
-    const names = (role: keyof typeof roleScopes, environment: string) =>
-      openTo(roleScopes[role], environment).flatMap(({ entries }) => entries.map(({ name }) => name));
+    const names = (role: Role, environment: string) =>
+      openTo(scopesOf(role, "production"), environment).flatMap(({ entries }) => entries.map(({ name }) => name));
     expect(names("finance", "sandbox")).toEqual([
       ...["Home", "Approvals", "Margin watch", "Clients", "Accounts", "Transactions"],
-      ...["Symbols and quotes", "Events", "Usage"],
+      ...["Symbols and quotes", "Feeds", "Events", "Usage", "Settings"],
     ]);
     expect(names("compliance", "production")).toEqual([
-      ...["Home", "Margin watch", "Clients", "Accounts", "Transactions", "Events", "Audit log"],
+      ...["Home", "Margin watch", "Clients", "Accounts", "Transactions", "Events", "Audit log", "Settings"],
     ]);
     expect(names("owner", "production")).not.toContain("Sandbox");
     expect(names("owner", "sandbox")).toHaveLength(navigation.flatMap(({ entries }) => entries).length);
@@ -47,7 +47,7 @@ describe("a link", () => {
     ["/settings/api/app_1", "viewer", false],
     ["/", "risk", true],
   ] as const)("to %s is offered to %s: %s", (address, role, offered) => {
-    expect(mayOpen(address, roleScopes[role])).toBe(offered);
+    expect(mayOpen(address, scopesOf(role, "production"))).toBe(offered);
   });
 });
 
@@ -67,6 +67,13 @@ describe("the choice of scopes", () => {
   it("offers every scope of the API once", () => {
     const offered = scopeGroups.flatMap((group) => group.scopes.map(([scope]) => scope));
     expect(offered.toSorted()).toEqual(scopes.toSorted());
+  });
+
+  it.each(roles)("shows for %s what the role may do", (role) => {
+    for (const environment of ["production", "sandbox"] as const) {
+      expect(roleScopes(role, environment).toSorted()).toEqual(scopesOf(role, environment).toSorted());
+    }
+    expect(roleWords.map(([one]) => one)).toContain(role);
   });
 });
 

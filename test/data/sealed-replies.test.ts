@@ -16,7 +16,7 @@ const row = route({
   tag: "Test",
   summary: "Shows a secret",
   file: "test",
-  scope: "admin",
+  scope: "applications:write",
   grants: ["put"],
   secrets: ["service_key"],
   secret: true,

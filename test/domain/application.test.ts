@@ -7,7 +7,7 @@ import {
   rotateSecret,
 } from "../../shared/domain/application.ts";
 import type { Context, Decision } from "../../shared/domain/decision.ts";
-import { type Role, roleScopes } from "../../shared/roles.ts";
+import { type Role, scopesOf } from "../../shared/roles.ts";
 import { rangesWithin } from "../../shared/runtime/address.ts";
 import type { UpdateApplication } from "../../shared/schema/application.ts";
 import type { Scope } from "../../shared/schema/scope.ts";
@@ -31,12 +31,13 @@ const strong: Application = draftApplication(
   },
 );
 
+const ana = { type: "operator", id: "opr_1", name: "Ana" } as const;
 const by =
   (scopes: readonly Scope[]) =>
   (patch: UpdateApplication, application = strong) =>
     amendApplication(application, patch, decisionContext({ scopes }), rangesWithin);
-const byWeaker = by(["admin", "clients:read", "events:read"]);
-const byEqual = by(["admin", "clients:read", "events:read", "transactions:approve"]);
+const byWeaker = by(["applications:write", "clients:read", "events:read"]);
+const byEqual = by(["applications:write", "clients:read", "events:read", "transactions:approve"]);
 
 describe("an application that holds more than the caller's token", () => {
   it.each([
@@ -66,23 +67,30 @@ describe("an application that holds more than the caller's token", () => {
   });
 });
 
-describe("an application that administers the brokerage", () => {
+describe("an application that decides policies", () => {
   const drawn = { secret: "sec", sha256: "00", client_id: "app_BBBBBBBBBBBBBBBBBBBBBBBB", api_key_seed: "seed" };
-  const administering: Application = { ...strong, scopes: ["admin", "events:read"] };
-  const events: Application = { ...strong, scopes: ["events:read"] };
-  const actions: Readonly<Record<string, (context: Context) => Decision<unknown>>> = {
-    made: (context: Context) =>
-      registerApplication({ name: "CRM", scopes: ["admin"] }, { applications: 0 }, drawn, context),
-    "made of another": (context: Context) =>
-      amendApplication(events, { scopes: ["admin", "events:read"] }, context, rangesWithin),
-    "given a new secret": (context: Context) => rotateSecret(administering, {}, drawn, context),
+  const actionsOf = (scope: Scope): Readonly<Record<string, (context: Context) => Decision<unknown>>> => {
+    const holding: Application = { ...strong, scopes: [scope, "events:read"] };
+    const events: Application = { ...strong, scopes: ["events:read"] };
+    return {
+      made: (context) => registerApplication({ name: "CRM", scopes: [scope] }, { applications: 0 }, drawn, context),
+      "made of another": (context) =>
+        amendApplication(events, { scopes: [scope, "events:read"] }, context, rangesWithin),
+      "given a new secret": (context) => rotateSecret(holding, {}, drawn, context),
+    };
   };
-  const as = (role: Role) =>
-    decisionContext({ scopes: roleScopes[role], role, actor: { type: "operator", id: "opr_1", name: "Ana" } });
+  const as = (role: Role, environment: Context["environment"]) =>
+    decisionContext({ environment, scopes: scopesOf(role, environment), role, actor: ana });
 
-  it.each(Object.entries(actions))("is %s by an owner, and by no operator who may decide no policy", (_, act) => {
-    expect(refused(act(as("developer")))).toMatchObject({ code: "insufficient_scope", extra: { scope: "admin" } });
-    accepted(act(as("owner")));
-    accepted(act(decisionContext({ scopes: roleScopes.developer })));
+  it.each(["production", "sandbox"] as const)("in the %s is that of an owner, and of no developer", (environment) => {
+    for (const scope of ["settings:write", "operators:write", "feed:write"] as const) {
+      for (const act of Object.values(actionsOf(scope))) {
+        expect(refused(act(as("developer", environment)))).toMatchObject({
+          ...{ code: "insufficient_scope", extra: { scope } },
+        });
+        accepted(act(as("owner", environment)));
+      }
+    }
+    for (const act of Object.values(actionsOf("applications:write"))) accepted(act(as("developer", environment)));
   });
 });

@@ -237,7 +237,7 @@ describe("a return", () => {
     },
   );
 
-  it("that takes more than is there needs an admin to force it, and leaves a debt that only closes", () => {
+  it("that takes more than is there needs who approves to force it, and leaves a debt that only closes", () => {
     const { transaction, accountContext } = standing("deposit", "completed");
     const spent = {
       ...accountContext,
@@ -248,8 +248,10 @@ describe("a return", () => {
       status: 409,
     });
     const forced = { ...returned, force: true };
-    const settler = decisionContext({ scopes: allScopesBut("admin") });
-    expect(refused(moveTransaction(transaction, spent, forced, settler)).extra).toEqual({ scope: "admin" });
+    const settler = decisionContext({ scopes: allScopesBut("transactions:approve") });
+    expect(refused(moveTransaction(transaction, spent, forced, settler)).extra).toEqual({
+      scope: "transactions:approve",
+    });
     const { changes } = accepted(moveTransaction(transaction, spent, forced, decisionContext()));
     expect(applied(spent.balance, changes)).toMatchObject({ balance_minor: -4_900n, accepts: "close_only" });
     expect(changesOf(changes, "update").map(({ entity, after }) => [entity, after])).toContainEqual([

@@ -130,7 +130,7 @@ describe("an outside client", () => {
     const claims = await oauth.validateJwtAccessToken(server(), request(token), audience, insecure);
     expect(claims).toMatchObject({ iss: issuer, client_id: stack.credentials.client_id, scope });
     const [head, , signature] = token.split(".");
-    const changed = Buffer.from(JSON.stringify({ ...claims, scope: "admin" })).toString("base64url");
+    const changed = Buffer.from(JSON.stringify({ ...claims, scope: "settings:write" })).toString("base64url");
     for (const [value, expected] of [
       [token, "https://api.brokerage.example/v2"],
       [`${head}.${changed}.${signature}`, audience],

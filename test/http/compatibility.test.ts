@@ -53,7 +53,7 @@ const breaks: Record<string, (document: OpenApi) => void> = {
   "a header of an answer that is gone": (document) =>
     delete at(document, "paths", "/clients", "post", "responses", "201", "headers")["Location"],
   "another scope": (document) =>
-    Object.assign(at(document, "paths", "/clients", "get"), { security: [{ oauth2: ["admin"] }] }),
+    Object.assign(at(document, "paths", "/clients", "get"), { security: [{ oauth2: ["settings:write"] }] }),
 };
 
 const additions: Record<string, (document: OpenApi) => void> = {

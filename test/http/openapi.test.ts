@@ -125,7 +125,8 @@ describe("the OpenAPI document", () => {
     const described = document.components.securitySchemes.oauth2.flows.clientCredentials.scopes;
     const asked = routes.flatMap(({ scope, further_scopes = [] }) => [scope, ...further_scopes]);
     expect(Object.keys(described)).toEqual(scopes.filter((scope) => asked.includes(scope)));
-    expect(scopes.filter((scope) => !asked.includes(scope))).toEqual([]);
+    // Exports of reports have no operation yet.
+    expect(scopes.filter((scope) => !asked.includes(scope))).toEqual(["reports:write"]);
   });
 
   it("shows every scope that a decision requires in addition to that of the row", () => {

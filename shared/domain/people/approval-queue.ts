@@ -1,5 +1,6 @@
-import { roleScopes } from "../../roles.ts";
+import { scopesOf } from "../../roles.ts";
 import type { QueuedTransactionBody } from "../../schema/people/approval-queue.ts";
+import type { Context } from "../decision.ts";
 import { type Transaction, transactionBody } from "../transaction.ts";
 import { isLeftToPeople } from "../transaction-legs.ts";
 import {
@@ -25,7 +26,7 @@ const approvableKinds: readonly Transaction["kind"][] = [
 ];
 
 /** What a transaction that waits for people is judged on. */
-export interface Waiting extends Judged {
+export interface Waiting extends Judged, Pick<Context, "environment"> {
   /** All operators of the brokerage who were not removed. */
   readonly operators: readonly Pick<Operator, "id" | "former_ids" | "role" | "status">[];
 }
@@ -58,11 +59,10 @@ export function queuedFor(transaction: Transaction, waiting: Waiting, approver: 
 }
 
 /** How many operators could still approve a transaction. */
-function leftOf(transaction: Transaction, demand: Demand, { operators, givers }: Waiting): number {
+function leftOf(transaction: Transaction, demand: Demand, { operators, givers, environment }: Waiting): number {
   const able = operators.filter(({ id, former_ids: operator_ids, role, status }) => {
     const actor = { type: "operator", id, ...(operator_ids && { operator_ids }), name: "" } as const;
-    const scopes: readonly string[] = roleScopes[role];
-    if (status !== "active" || !scopes.includes("transactions:approve")) return false;
+    if (status !== "active" || !scopesOf(role, environment).includes("transactions:approve")) return false;
     if (isCounted(transaction, actor, demand, givers)) return false;
     return (
       refusedApprover(transaction, demand, 1, {

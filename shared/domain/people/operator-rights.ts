@@ -1,4 +1,4 @@
-import { roleScopes } from "../../roles.ts";
+import { scopesOf } from "../../roles.ts";
 import type { AddedOwnerBody } from "../../schema/people/operator.ts";
 import type { Scope } from "../../schema/scope.ts";
 import { type Context, type DomainEvent, refuse } from "../decision.ts";
@@ -7,7 +7,10 @@ import type { Counts, Operator } from "./operator.ts";
 import { peopleOf } from "./person.ts";
 
 /** Scopes that release money or make others who do: while there are two owners, no one gives them alone. */
-const guardedScopes: readonly Scope[] = ["transactions:approve", "admin", "feed:write"];
+const guardedScopes: readonly Scope[] = [
+  ...(["transactions:approve", "applications:write", "operators:write"] as const),
+  ...(["settings:write", "feed:write"] as const),
+];
 
 /** Whether the operator is one of the active owners of their brokerage. */
 export function isActiveOwner({ role, status }: Operator): boolean {
@@ -22,7 +25,7 @@ export function isActiveOwner({ role, status }: Operator): boolean {
  */
 export function withAgreement(operator: Operator, wanted: Operator, { active_owners = 0 }: Counts, context: Context) {
   const ends = isActiveOwner(operator) && !isActiveOwner(wanted);
-  const gains = gainsRights(operator, wanted);
+  const gains = gainsRights(operator, wanted, context);
   const { actor } = context;
   const { proposed_change: proposed } = operator;
   const settled: Operator = proposed == null ? wanted : { ...wanted, proposed_change: null };
@@ -61,15 +64,15 @@ export function ownerAdded(before: Operator | undefined, after: Operator, contex
   return [{ ...event, client_id: null, account_id: null, ...(previous && { previous }) }];
 }
 
-function gainsRights(before: Operator, after: Operator): boolean {
-  const held = guardedRights(before);
-  return guardedRights(after).some((scope) => !held.includes(scope));
+function gainsRights(before: Operator, after: Operator, context: Context): boolean {
+  const held = guardedRights(before, context);
+  return guardedRights(after, context).some((scope) => !held.includes(scope));
 }
 
 /** Who is suspended has none: an owner whom two suspended is not admitted again by one. */
-function guardedRights({ role, status }: Operator): readonly Scope[] {
+function guardedRights({ role, status }: Operator, { environment }: Context): readonly Scope[] {
   if (status === "suspended" || status === "removed") return [];
-  const held: readonly Scope[] = roleScopes[role];
+  const held = scopesOf(role, environment);
   return guardedScopes.filter((scope) => held.includes(scope));
 }
 

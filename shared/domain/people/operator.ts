@@ -1,5 +1,5 @@
 import { limits } from "../../limits.ts";
-import { type Role, roleScopes } from "../../roles.ts";
+import { type Role, scopesOf } from "../../roles.ts";
 import type { CreateOperator, OperatorBody, UpdateOperator } from "../../schema/people/operator.ts";
 import type { Scope } from "../../schema/scope.ts";
 import type { MeBody } from "../../schema/service.ts";
@@ -70,10 +70,10 @@ export function isThere(operator: Operator | undefined): operator is Operator {
 }
 
 /**
- * The operator as GET shows them.
+ * The operator as GET shows them, with what the role may do in this environment.
  * @throws Error for one that was removed, who is not shown
  */
-export function operatorBody(operator: Operator): OperatorBody {
+export function operatorBody(operator: Operator, environment: Context["environment"]): OperatorBody {
   const { id, email, name, role, status, last_seen_at, created_at, updated_at, version } = operator;
   if (status === "removed") throw new Error("A removed operator is not shown.");
   return {
@@ -82,7 +82,7 @@ export function operatorBody(operator: Operator): OperatorBody {
     email,
     name,
     role,
-    scopes: [...roleScopes[role]],
+    scopes: [...scopesOf(role, environment)],
     status,
     proposed_change: operator.proposed_change ?? null,
     last_seen_at,
@@ -351,8 +351,8 @@ function count(tenant: string, add: Readonly<Record<string, number>>, require: r
 }
 
 /** A refusal of a caller that lacks a scope of one of these roles. */
-function lackedScope(granted: readonly Role[], { scopes }: Context) {
-  const lacked = granted.flatMap((role) => roleScopes[role]).filter((scope) => !scopes.includes(scope));
+function lackedScope(granted: readonly Role[], { scopes, environment }: Context) {
+  const lacked = granted.flatMap((role) => scopesOf(role, environment)).filter((scope) => !scopes.includes(scope));
   const [scope] = lacked;
   if (scope === undefined) return undefined;
   return refuse("insufficient_scope", `The token itself lacks ${[...new Set(lacked)].join(", ")}.`, {

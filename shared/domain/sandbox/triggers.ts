@@ -69,7 +69,7 @@ export function simulateProvider(
 ): Decision<Transaction> | undefined {
   const { provider_at: at } = transaction;
   if (at === undefined || at > context.now) return undefined;
-  const simulated = withScopes(context, "transactions:settle", "admin");
+  const simulated = withScopes(context, "transactions:settle", "transactions:approve");
   switch (nextMove(transaction)) {
     case "decline":
       return failTransaction(transaction, accountContext, context);

@@ -22,7 +22,7 @@ export const channelScopes = {
   accounts: "accounts:read",
   margin: "accounts:read",
   quotes: "quotes:read",
-  commands: "feed:write",
+  commands: "feed:read",
 } as const satisfies Readonly<Record<StreamChannel["name"], Scope>>;
 
 /** Whether prices alone change what a channel sends. */

@@ -69,8 +69,8 @@ export const Operator = z.object({
   status: described(Status, "Operator status; `invited` until the operator has signed in."),
   proposed_change: described(
     z.nullable(ProposedOperatorChange),
-    "Suspension, removal or other role of an owner, or a role or admission that gives the scope " +
-      "`transactions:approve` or `admin`, which a second owner must accept; null if there is none.",
+    "Suspension, removal or other role of an owner, or a role or admission that gives a scope that only two owners " +
+      "give, which a second owner must accept; null if there is none.",
   ),
   last_seen_at: described(
     z.nullable(Timestamp),

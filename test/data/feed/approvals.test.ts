@@ -17,7 +17,7 @@ async function guarded(authoritative: "platform" | "service" = "platform", appro
   await putMarket(api, owner.tenant_id);
   const people = ["Ana", "Eva", "Tom", "Uma"].map((name) => asOperator(owner, name, "finance"));
   const [ana, eva, tom, uma] = people as [TestCaller, TestCaller, TestCaller, TestCaller];
-  const { newSource, unusedLogin } = bridge(api, withScopes(owner, "feed:write"));
+  const { newSource, unusedLogin } = bridge(api, withScopes(owner, "feed:read", "feed:write"));
   const source = await newSource({ authoritative });
   const link = { platform: "mt5", platform_login: unusedLogin(), source_id: source.id };
   const account = await brokerage(api, owner).account(undefined, { type: "demo", ...link });
@@ -167,7 +167,7 @@ describe("an item whose transaction has ended", () => {
       const listed = await as(eva).get("/transactions?status=cancelled");
       expect(listed.data.map(({ id }: { id: string }) => id)).toEqual([withdrawal.id]);
       expect((await as(eva).get("/transactions?status=pending")).data).toEqual([]);
-      const feeder = withScopes(owner, "feed:write");
+      const feeder = withScopes(owner, "feed:read", "feed:write");
       const retry = (who: TestCaller, body?: object) =>
         api.call(who, "POST", `${source.path}/rejects/2/retry`, body === undefined ? {} : { body });
       expect((await retry(owner)).body.code).toBe("approval_required");
@@ -184,7 +184,7 @@ describe("an item whose transaction has ended", () => {
       for (const who of [eva, tom]) await as(who).move({ id: again }, "approved");
       expect(await as(ana).get(`/transactions/${again}`)).toMatchObject({ status: "completed", set_aside: null });
       expect(await moneyOf()).toMatchObject({ balance: "4000.00", held: "0.00" });
-      expect(feeder.scopes).toEqual(["feed:write"]);
+      expect(feeder.scopes).toEqual(["feed:read", "feed:write"]);
     },
   );
 
@@ -310,9 +310,9 @@ describe("a second person", () => {
       ...{ platform_login: account.platform_login, proposed_link: { ...link, by: { name: "Ana" } } },
     });
     expect((await patch(ana, link)).body).toMatchObject({ version: first.body.version });
-    const unscoped = { ...eva, scopes: ["accounts:read", "accounts:write"] as const };
+    const unscoped = { ...eva, scopes: ["accounts:read", "accounts:write", "accounts:terms"] as const };
     const refused = await api.call(unscoped, "PATCH", `/accounts/${account.id}`, { body: link });
-    expect([refused.status, refused.body.code]).toEqual([403, "insufficient_scope"]);
+    expect([refused.status, refused.body["scope"]]).toEqual([403, "transactions:approve"]);
     expect((await patch(eva, link)).body).toMatchObject({ ...link, proposed_link: null });
     const fresh = await as(owner).account(undefined, { type: "demo" });
     const own = { source_id: source.id, platform_login: "77000002" };

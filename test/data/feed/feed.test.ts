@@ -35,7 +35,7 @@ describe("a source", () => {
   });
 
   it("needs the scope feed:write", async () => {
-    const poor = withScopes(caller, "trading:read", "admin");
+    const poor = withScopes(caller, "trading:read", "settings:write");
     const answer = await api.call(poor, "POST", "/feed/sources", { body: { name: "mt5:poor", platform: "mt5" } });
     expect(answer).toMatchObject({ status: 403, body: { scope: "feed:write" } });
   });

@@ -61,7 +61,7 @@ const forged: Record<string, (good: Good) => string> = {
   "an empty signature": ({ token }) => `${token.split(".").slice(0, 2).join(".")}.`,
   "a changed signature": ({ token }) => token.slice(0, -6) + (token.endsWith("AAAAAA") ? "BBBBBB" : "AAAAAA"),
   "a changed payload": ({ token, payload }) =>
-    [token.split(".")[0], encode({ ...payload, scope: "admin" }), token.split(".")[2]].join("."),
+    [token.split(".")[0], encode({ ...payload, scope: "settings:write" }), token.split(".")[2]].join("."),
   "HS256 with the public key as secret": ({ header, payload }) => {
     const text = `${encode({ ...header, alg: "HS256" })}.${encode(payload)}`;
     return `${text}.${createHmac("sha256", currentKey().pem).update(text).digest("base64url")}`;

@@ -12,7 +12,7 @@ afterAll(async () => api.stop());
 const { handler: authorize } = await import("../../../functions/oauth/authorize.ts");
 
 const scopes = [
-  ...["accounts:read", "transactions:read", "transactions:write", "transactions:approve", "admin"],
+  ...["accounts:read", "transactions:read", "transactions:write", "transactions:approve", "applications:write"],
   ...["clients:read", "events:read", "webhooks:write"],
 ];
 

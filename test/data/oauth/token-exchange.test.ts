@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { PolicyRefusal } from "../../../shared/domain/audit/refusals.ts";
-import { type Role, roleScopes } from "../../../shared/roles.ts";
+import { type Role, scopesOf } from "../../../shared/roles.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";
 import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
@@ -75,14 +75,14 @@ describe("an exchange of an id token", () => {
     const { status, body, headers } = await exchange(owner.token());
     expect(status).toBe(200);
     expect(body).toMatchObject({
-      ...{ token_type: "Bearer", expires_in: 900, scope: roleScopes.owner.join(" ") },
+      ...{ token_type: "Bearer", expires_in: 900, scope: scopesOf("owner", "sandbox").join(" ") },
       issued_token_type: "urn:ietf:params:oauth:token-type:access_token",
     });
     expect(body).not.toHaveProperty("refresh_token");
     expect([headers["Cache-Control"], headers["X-RateLimit-Limit"]]).toEqual(["no-store", "60"]);
     expect(await authorize(body.access_token)).toMatchObject({
       ...{ tenant_id: owner.admin.tenant_id, actor: { type: "operator", id: owner.id, name: "Ana" } },
-      ...{ scopes: [...roleScopes.owner], allowed_ips: [] },
+      ...{ scopes: [...scopesOf("owner", "sandbox")], allowed_ips: [] },
     });
     const shown = (await api.call(owner.admin, "GET", `/operators/${owner.id}`)).body;
     expect(shown).toMatchObject({ status: "active", last_seen_at: expect.any(String), version: 2 });
@@ -132,7 +132,10 @@ describe("a token of an operator", () => {
     const one = await person("support");
     const { access_token } = (await exchange(one.token())).body;
     await patch(one, { role: "viewer" });
-    expect((await authorize(access_token))?.scopes).toEqual(["clients:read", "accounts:read"]);
+    expect((await authorize(access_token))?.scopes).toEqual([
+      ...["clients:read", "accounts:read", "transactions:read", "settings:read", "events:read"],
+      ...["trading:read", "quotes:read"],
+    ]);
     await patch(one, { status: "suspended" });
     expect(await authorize(access_token)).toBeUndefined();
     await patch(one, { status: "active" });
@@ -264,7 +267,7 @@ describe("a person who proved who they are and is refused access leaves an entry
   it("for a scope beyond the role, and for a token that was used before, once for each request", async () => {
     const one = await person("support");
     const wide = one.token();
-    expect((await exchange(wide, { scope: "admin" })).body.error).toBe("invalid_scope");
+    expect((await exchange(wide, { scope: "settings:write" })).body.error).toBe("invalid_scope");
     expect(told(reported())).toEqual([[one.admin.tenant_id, "create_token", "invalid_scope", one.id]]);
     const answers = await Promise.all(Array.from({ length: 5 }, () => exchange(wide)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);

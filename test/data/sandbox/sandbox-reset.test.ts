@@ -136,7 +136,7 @@ afterAll(() => {
 describe("a reset", () => {
   it("is not there before it is asked for, and is asked for by who may", async () => {
     expect((await api.call(caller, "GET", "/sandbox/reset")).status).toBe(404);
-    const denied = await api.call({ ...caller, scopes: ["admin"] }, "POST", "/sandbox/reset");
+    const denied = await api.call({ ...caller, scopes: ["settings:write"] }, "POST", "/sandbox/reset");
     expect([denied.status, denied.body.scope]).toEqual([403, "sandbox"]);
   });
 

@@ -5,7 +5,7 @@ import { moveTransaction } from "../../../shared/domain/move-transaction.ts";
 import { approvalRuleOf, demandOf, isCounted } from "../../../shared/domain/people/approval.ts";
 import { queuedBody, queuedFor } from "../../../shared/domain/people/approval-queue.ts";
 import type { Transaction } from "../../../shared/domain/transaction.ts";
-import { type Role, roleScopes } from "../../../shared/roles.ts";
+import { type Role, scopesOf } from "../../../shared/roles.ts";
 import { TransactionKind } from "../../../shared/schema/transaction.ts";
 import { decisionContext } from "../../support/builders/decisions.ts";
 import { standing, states } from "../transaction-cases.ts";
@@ -59,7 +59,7 @@ describe("the queue of a caller", () => {
         const context = decisionContext({
           actor: actorOf(caller.name, caller.type),
           ...(person ? { role: caller.role } : {}),
-          scopes: roleScopes.owner,
+          scopes: scopesOf("owner", "production"),
         });
         const rule = approvalRuleOf(made, tenant);
         const givers = new Map(names.map((name) => [`opr_${name}`, { active: true, role: "finance" as Role }]));
@@ -68,7 +68,7 @@ describe("the queue of a caller", () => {
           { id: `opr_fin${place}`, role: "finance", status: "active" } as const,
           { id: `opr_own${place}`, role: "owner", status: "active" } as const,
         ]).flat();
-        const people = { tenant, givers, operators };
+        const people = { tenant, givers, operators, environment: context.environment };
         const queued = queuedFor(made, people, context);
         const decision = moveTransaction(made, { ...accountContext, tenant, givers }, { status: "approved" }, context);
         const demand = demandOf(made, tenant);

@@ -13,7 +13,7 @@ import {
   signIn,
 } from "../../../shared/domain/people/operator.ts";
 import type { Transaction } from "../../../shared/domain/transaction.ts";
-import { roleScopes, roles } from "../../../shared/roles.ts";
+import { roles, scopesOf } from "../../../shared/roles.ts";
 import { activeGivers, decisionContext, decisionTime, personKey, tenantId } from "../../support/builders/decisions.ts";
 import { standing } from "../transaction-cases.ts";
 
@@ -51,10 +51,15 @@ class Brokerage {
     const operator = own[as % own.length];
     if (operator === undefined) return undefined;
     const newId = (prefix: string) => `${prefix}_${this.operators.length}`;
-    if (application) return { ...decisionContext({ actor: applicationOfAna, scopes: roleScopes.owner }), newId };
+    if (application)
+      return { ...decisionContext({ actor: applicationOfAna, scopes: scopesOf("owner", "production") }), newId };
     if (operator.status !== "active") return undefined;
     return {
-      ...decisionContext({ actor: actorOf(operator), role: operator.role, scopes: roleScopes[operator.role] }),
+      ...decisionContext({
+        actor: actorOf(operator),
+        role: operator.role,
+        scopes: scopesOf(operator.role, "production"),
+      }),
       newId,
     };
   }
@@ -65,7 +70,7 @@ class Brokerage {
     if (context === undefined || target === undefined) return;
     if (step.does === "approved" || step.does === "completed") this.#move(step.does, context);
     // The routes of operators need this scope.
-    else if (context.scopes.includes("admin")) this.#keep(this.#decide(step, target, context));
+    else if (context.scopes.includes("operators:write")) this.#keep(this.#decide(step, target, context));
   }
 
   #keep(decision: Decision<Operator>): void {
@@ -150,7 +155,7 @@ describe("a person who was removed and invited again under the same email addres
   const ana = ownerOf("ana");
   const back = (former_ids: readonly string[]) => {
     const actor = actorOf({ ...ana, id: "opr_back", former_ids });
-    return decisionContext({ actor, role: "finance", scopes: roleScopes.finance });
+    return decisionContext({ actor, role: "finance", scopes: scopesOf("finance", "production") });
   };
   const approvedBy = (policy: object, maker: Actor, ...by: Context[]) => {
     const { transaction, accountContext } = standing("withdrawal", "pending");
@@ -163,7 +168,7 @@ describe("a person who was removed and invited again under the same email addres
       { ...transaction, created_by: maker },
     );
   };
-  const before = decisionContext({ actor: byAna, role: "owner", scopes: roleScopes.owner });
+  const before = decisionContext({ actor: byAna, role: "owner", scopes: scopesOf("owner", "production") });
 
   it("does not approve what they made before, nor twice, and does approve what another one made", () => {
     const same = back([ana.id]);

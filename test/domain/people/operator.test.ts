@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Context } from "../../../shared/domain/decision.ts";
 import {
   amendOperator,
   draftOperator,
@@ -10,7 +11,7 @@ import {
   removeOperator,
   signIn,
 } from "../../../shared/domain/people/operator.ts";
-import { type Role, roleScopes, roles } from "../../../shared/roles.ts";
+import { type Role, roles, scopesOf } from "../../../shared/roles.ts";
 import type { UpdateOperator } from "../../../shared/schema/people/operator.ts";
 import { scopes } from "../../../shared/schema/scope.ts";
 import {
@@ -23,6 +24,8 @@ import {
 } from "../../support/builders/decisions.ts";
 
 const request = { email: "ana@example.com", name: "Ana Silva", role: "finance" } as const;
+
+const inProduction = (given: Partial<Context> = {}) => decisionContext({ environment: "production", ...given });
 
 /** An operator who has signed in, unless `given` says otherwise. */
 function someOperator(given: Partial<Operator> = {}): Operator {
@@ -37,27 +40,29 @@ function someOperator(given: Partial<Operator> = {}): Operator {
 
 const counts = { operators: 2, active_owners: 1 };
 const owner = someOperator({ role: "owner" });
-const by = (role: Role) => decisionContext({ scopes: roleScopes[role] });
+const by = (role: Role) => inProduction({ scopes: scopesOf(role, "production") });
 const amend = (operator: Operator, patch: UpdateOperator, context = by("owner"), held: object = counts) =>
   amendOperator(operator, patch, held, context);
 
 describe("a role", () => {
   it("is a set of scopes that exist, each once, and the owner's holds all", () => {
     for (const role of roles) {
-      const held: readonly string[] = roleScopes[role];
+      const held: readonly string[] = scopesOf(role, "production");
       expect(held.filter((scope) => !(scopes as readonly string[]).includes(scope))).toEqual([]);
       expect(new Set(held).size).toBe(held.length);
     }
-    expect(roleScopes.owner).toEqual(scopes);
+    expect(scopesOf("owner", "production")).toEqual(scopes);
   });
 
-  it("moves money only for owners and finance, administers only for owners and developers, and a viewer reads", () => {
-    const holding = (scope: string) => roles.filter((role) => (roleScopes[role] as readonly string[]).includes(scope));
+  it("moves money only for owners and finance, makes applications only for owners and developers", () => {
+    const holding = (scope: string) =>
+      roles.filter((role) => (scopesOf(role, "production") as readonly string[]).includes(scope));
     expect(holding("transactions:approve")).toEqual(["owner", "finance"]);
-    expect(holding("transactions:settle")).toEqual(["owner", "finance"]);
-    expect(holding("transactions:write")).toEqual(["owner", "finance"]);
-    expect(holding("admin")).toEqual(["owner", "developer"]);
-    expect(roleScopes.viewer.every((scope) => scope.endsWith(":read"))).toBe(true);
+    expect(holding("transactions:settle")).toEqual(["owner", "finance", "risk"]);
+    expect(holding("transactions:write")).toEqual(["owner", "finance", "support"]);
+    expect(holding("applications:write")).toEqual(["owner", "developer"]);
+    expect(holding("operators:write")).toEqual(["owner"]);
+    expect(scopesOf("viewer", "production").every((scope) => scope.endsWith(":read"))).toBe(true);
   });
 });
 
@@ -106,7 +111,7 @@ describe("the last active owner", () => {
     const { changes, result } = accepted(removeOperator(owner, { operators: 2, active_owners: 2 }, by("owner")));
     expect(changes.filter(({ op }) => op === "adjust")).toMatchObject([{ add: { active_owners: -1, operators: -1 } }]);
     expect(isThere(result)).toBe(false);
-    expect(() => operatorBody(result)).toThrow();
+    expect(() => operatorBody(result, "production")).toThrow();
   });
 
   it("is not one who is invited or suspended", () => {
@@ -161,11 +166,15 @@ describe("a sign-in", () => {
 });
 
 const person = (id: string) =>
-  decisionContext({ scopes: roleScopes.owner, role: "owner", actor: { type: "operator", id, name: "Owner" } });
+  inProduction({
+    scopes: scopesOf("owner", "production"),
+    role: "owner",
+    actor: { type: "operator", id, name: "Owner" },
+  });
 const [max, mia, target] = [person("opr_max"), person("opr_mia"), person(owner.id)];
 const application = (operator_ids: string[]) =>
-  decisionContext({
-    scopes: roleScopes.owner,
+  inProduction({
+    scopes: scopesOf("owner", "production"),
     actor: { type: "application", id: "app_1", name: "CRM", ...(operator_ids.length > 0 && { operator_ids }) },
   });
 const held = { operators: 3, active_owners: 3 };
@@ -259,7 +268,7 @@ describe("rights to approve or to administer", () => {
   });
 
   it("are given by no application that a person made, nor by a developer, and by one of a terminal alone", () => {
-    const developer = decisionContext({ ...max, role: "developer", scopes: roleScopes.developer });
+    const developer = inProduction({ ...max, role: "developer", scopes: scopesOf("developer", "production") });
     expect(refused(invited("developer", developer)).code).toBe("four_eyes_required");
     for (const role of guarded) {
       expect(refused(invited(role, application(["opr_max"]))).code).toBe("four_eyes_required");

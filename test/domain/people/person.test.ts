@@ -11,12 +11,12 @@ import {
 import type { Actor, Context } from "../../../shared/domain/decision.ts";
 import { moveTransaction } from "../../../shared/domain/move-transaction.ts";
 import type { Transaction } from "../../../shared/domain/transaction.ts";
-import { type Role, roleScopes } from "../../../shared/roles.ts";
+import { type Role, scopesOf } from "../../../shared/roles.ts";
 import type { TransactionState } from "../../../shared/schema/transaction.ts";
 import { accepted, activeGivers, decisionContext, decisionTime, tenantId } from "../../support/builders/decisions.ts";
 import { standing } from "../transaction-cases.ts";
 
-const scopes = roleScopes.owner;
+const scopes = scopesOf("owner", "production");
 const names = ["Ana", "Eva", "Tom"] as const;
 
 const person = (name: string, role: Role = "owner"): Context =>

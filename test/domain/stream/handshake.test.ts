@@ -28,7 +28,7 @@ describe("the credential of a handshake", () => {
 describe("the stream", () => {
   it("is open to the scopes of its channels and to no others", () => {
     const open = scopes.filter((scope) => allowsStream([scope]));
-    expect(open).toEqual(["accounts:read", "quotes:read", "events:read", "feed:write"]);
+    expect(open).toEqual(["accounts:read", "quotes:read", "events:read", "feed:read"]);
     expect(allowsStream([])).toBe(false);
   });
 

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { limits } from "../../../shared/limits.ts";
-import { type Role, roleScopes } from "../../../shared/roles.ts";
+import { type Role, scopesOf } from "../../../shared/roles.ts";
 import { routes } from "../../../shared/routes/index.ts";
 import type { Route } from "../../../shared/routes/route.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
@@ -47,7 +47,7 @@ export function withScopes(caller: TestCaller, ...granted: Scope[]): TestCaller 
 
 /** An operator of the same brokerage, with the scopes of the role. */
 export function asOperator(caller: TestCaller, name: string, role: Role): TestCaller {
-  return { ...caller, scopes: roleScopes[role], operator: { id: newId("opr"), name, role } };
+  return { ...caller, scopes: scopesOf(role, "sandbox"), operator: { id: newId("opr"), name, role } };
 }
 
 /** What a request carries in addition to method and path. */

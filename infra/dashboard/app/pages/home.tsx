@@ -28,7 +28,7 @@ export function HomePage() {
       <div className="counters">
         {may("transactions:approve") && <ApprovalsCounter />}
         {may("accounts:read") && <MarginCounter />}
-        {may("feed:write") && <FeedsCounter />}
+        {may("feed:read") && <FeedsCounter />}
         {may("webhooks:read") && <WebhooksCounter />}
       </div>
       <div className="columns">
@@ -38,7 +38,7 @@ export function HomePage() {
         </div>
         <div className="side-column">
           {may("transactions:read") && <MoneyToday />}
-          {may("feed:write") && <Feeds />}
+          {may("feed:read") && <Feeds />}
           {may("webhooks:read") && <FailingEndpoints />}
         </div>
       </div>

@@ -56,7 +56,7 @@ export const navigation: readonly Group[] = [
     name: "Trading",
     entries: [
       { to: "/symbols", name: "Symbols and quotes", icon: "sliders", scopes: ["trading:read"], key: "s" },
-      { to: "/feeds", name: "Feeds", icon: "plug", scopes: ["feed:write"], key: "f" },
+      { to: "/feeds", name: "Feeds", icon: "plug", scopes: ["feed:read"], key: "f" },
     ],
   },
   {
@@ -71,9 +71,9 @@ export const navigation: readonly Group[] = [
     entries: [
       { to: "/audit", name: "Audit log", icon: "shield", scopes: ["audit:read"], key: "l" },
       { to: "/usage", name: "Usage", icon: "gauge", scopes: ["reports:read"], key: "u" },
-      { to: "/operators", name: "Operators", icon: "person", scopes: ["admin"], key: "o" },
-      { to: "/settings", name: "Settings", icon: "gear", scopes: ["admin"], key: "p" },
-      { to: "/settings/api", name: "API", icon: "gear", scopes: ["admin"], key: "i", nested: true },
+      { to: "/operators", name: "Operators", icon: "person", scopes: ["operators:write"], key: "o" },
+      { to: "/settings", name: "Settings", icon: "gear", scopes: ["settings:read"], key: "p" },
+      { to: "/settings/api", name: "API", icon: "gear", scopes: ["applications:write"], key: "i", nested: true },
       { to: "/sandbox", name: "Sandbox", icon: "flask", scopes: ["sandbox"], key: "x", sandbox: true },
     ],
   },

@@ -7,6 +7,7 @@ import { SecretDialog } from "../../parts/dialogs.tsx";
 import { type Field, FormDialog, textOf, wordsOf } from "../../parts/form-dialog.tsx";
 import { grouped } from "../../parts/format.ts";
 import { Pairs } from "../../parts/page.tsx";
+import { useMay } from "../../session/caller.ts";
 import { ScopeTags } from "./scope-tags.tsx";
 import { scopeGroups } from "./scopes.ts";
 
@@ -153,6 +154,7 @@ interface ScopesProps {
 }
 
 function Scopes({ value, onChange }: ScopesProps) {
+  const may = useMay();
   const toggle = (scope: string) =>
     onChange(value.includes(scope) ? value.filter((one) => one !== scope) : [...value, scope]);
   return (
@@ -168,11 +170,12 @@ function Scopes({ value, onChange }: ScopesProps) {
               <Checkbox
                 key={scope}
                 name="scopes"
-                className={scope === "admin" ? "wide-scope" : undefined}
                 label={word}
                 aria-label={scope}
-                description={<span className={scope === "admin" ? "warn" : undefined}>{allows}</span>}
+                description={allows}
                 checked={value.includes(scope)}
+                // No application is given what its maker lacks.
+                disabled={!may(scope) && !value.includes(scope)}
                 onChange={() => toggle(scope)}
               />
             ))}

@@ -14,7 +14,9 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Age, Clock, Go, Id } from "../../parts/values.tsx";
 import { ActorName } from "../actor.tsx";
+import { RoleTable } from "./role-table.tsx";
 import { ScopeTags } from "./scope-tags.tsx";
+import { roleWords } from "./scopes.ts";
 
 type Operator = Schemas["Operator"];
 
@@ -24,16 +26,6 @@ const columns: readonly Column<Operator>[] = [
   { head: "Role", width: 120, cell: ({ role }) => inWords(role) },
   { head: "Status", width: 120, small: "amount", cell: ({ status }) => <Status state={status} /> },
   { head: "Last seen", width: 150, right: true, small: "age", cell: ({ last_seen_at }) => <Age at={last_seen_at} /> },
-];
-
-const roleWords: readonly (readonly [string, string])[] = [
-  ["owner", "Owner: everything"],
-  ["finance", "Finance: money, approvals and reports"],
-  ["compliance", "Compliance: identities, clients, audit log"],
-  ["support", "Support: clients and accounts, no money"],
-  ["risk", "Risk: trading, margin, drift"],
-  ["developer", "Developer: applications, webhooks, events"],
-  ["viewer", "Viewer: reads everything"],
 ];
 
 function fieldsOf(now?: Operator): Field[] {
@@ -80,6 +72,8 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
   return (
     <FormDialog
       title="Invite operator"
+      wide
+      intro={<RoleTable />}
       fields={[{ name: "email", label: "Email", help: "The invitation is sent to this address." }, ...fieldsOf()]}
       submit="Invite"
       run={(entered, key) =>
@@ -158,7 +152,7 @@ function Proposed(given: { readonly operator: Operator; readonly proposed: Propo
             text={
               takes
                 ? "Their rights as an owner end within 60 seconds."
-                : "They get rights to approve money or to administer within 60 seconds."
+                : "They get rights that only two owners give within 60 seconds."
             }
             word="Agree"
             danger

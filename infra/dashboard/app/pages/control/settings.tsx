@@ -8,6 +8,7 @@ import { inWords } from "../../parts/format.ts";
 import { PageHead, Pairs, Panel } from "../../parts/page.tsx";
 import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Age, Clock, Go } from "../../parts/values.tsx";
+import { useMay } from "../../session/caller.ts";
 import { ActorName } from "../actor.tsx";
 import { type Rule, ruleText } from "../money/approval-rule.ts";
 
@@ -16,15 +17,18 @@ type Settings = Schemas["Settings"];
 /** The policies of the brokerage. */
 export function SettingsPage() {
   const { data, error, refetch } = useResource("/settings");
+  const may = useMay();
   if (error && data === undefined) return <FailedPage error={error} again={() => void refetch()} />;
   if (data === undefined) return null;
   return (
     <>
       <PageHead
         title="Settings"
-        note={<Go to="/settings/api">API</Go>}
+        note={may("applications:write") && <Go to="/settings/api">API</Go>}
         actions={
-          <ActionButton word="Edit" primary dialog={(close) => <EditSettings settings={data} onClose={close} />} />
+          may("settings:write") && (
+            <ActionButton word="Edit" primary dialog={(close) => <EditSettings settings={data} onClose={close} />} />
+          )
         }
       />
       <Panel title="Policies">
@@ -51,6 +55,7 @@ const fourEyesText = (on: boolean) => (on ? "The maker does not approve" : "Off"
 
 /** A change of four eyes that another owner proposed. */
 function FourEyes({ settings: { proposed_four_eyes: proposed, version } }: { readonly settings: Settings }) {
+  const may = useMay();
   if (proposed === null) return null;
   const { four_eyes, by, at, expires_at } = proposed;
   const text = fourEyesText(four_eyes);
@@ -63,19 +68,21 @@ function FourEyes({ settings: { proposed_four_eyes: proposed, version } }: { rea
         </>
       }
       side={
-        <ActionButton
-          word="Agree"
-          dialog={(close) => (
-            <ConfirmDialog
-              title="Agree to the proposed four eyes"
-              text={text}
-              word="Agree"
-              version={version}
-              run={(key) => change(key, { four_eyes })}
-              onClose={close}
-            />
-          )}
-        />
+        may("settings:write") && (
+          <ActionButton
+            word="Agree"
+            dialog={(close) => (
+              <ConfirmDialog
+                title="Agree to the proposed four eyes"
+                text={text}
+                word="Agree"
+                version={version}
+                run={(key) => change(key, { four_eyes })}
+                onClose={close}
+              />
+            )}
+          />
+        )
       }
     >
       <p>{text}</p>
@@ -85,12 +92,15 @@ function FourEyes({ settings: { proposed_four_eyes: proposed, version } }: { rea
 
 function Rules({ settings }: { readonly settings: Settings }) {
   const { approval_rules, proposed_approval_rules: proposed, version } = settings;
+  const may = useMay();
   return (
     <>
       <Panel
         title="Approval rules"
         side={
-          <ActionButton word="Change rules" dialog={(close) => <EditRules settings={settings} onClose={close} />} />
+          may("settings:write") && (
+            <ActionButton word="Change rules" dialog={(close) => <EditRules settings={settings} onClose={close} />} />
+          )
         }
       >
         <RuleList rules={approval_rules} />
@@ -105,10 +115,12 @@ function Rules({ settings }: { readonly settings: Settings }) {
             </>
           }
           side={
-            <ActionButton
-              word="Agree"
-              dialog={(close) => <Agree rules={proposed.rules} version={version} onClose={close} />}
-            />
+            may("settings:write") && (
+              <ActionButton
+                word="Agree"
+                dialog={(close) => <Agree rules={proposed.rules} version={version} onClose={close} />}
+              />
+            )
           }
         >
           <RuleList rules={proposed.rules} />

@@ -2,25 +2,26 @@ import { useRouter } from "@tanstack/react-router";
 import { command } from "../../api/client.ts";
 import type { Schemas } from "../../api/types.ts";
 import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
+import { useMay } from "../../session/caller.ts";
 
 type Account = Schemas["TradingAccount"];
 
-/** Opens an account for a client. */
+const leverageField = {
+  ...{ name: "leverage", label: "Leverage", optional: true, placeholder: "100" },
+  help: "Without it that of the settings.",
+} as const;
+
+/** Opens an account for a client. Who may set no terms opens it on those of the settings. */
 export function CreateAccount({ clientId, onClose }: { readonly clientId: string; readonly onClose: () => void }) {
   const { history } = useRouter();
+  const may = useMay();
   return (
     <FormDialog<Account>
       title="Open account"
       fields={[
         { name: "type", label: "Kind", kind: "choice", values: ["live", "demo"], first: "live" },
         { name: "currency", label: "Currency", first: "USD" },
-        {
-          name: "leverage",
-          label: "Leverage",
-          optional: true,
-          placeholder: "100",
-          help: "Without it that of the settings.",
-        },
+        ...(may("accounts:terms") ? [leverageField] : []),
         { name: "name", label: "Name", optional: true },
       ]}
       submit="Open"

@@ -123,8 +123,10 @@ function More({ account }: { readonly account: Account }) {
   return <MoreMenu actions={status === "active" ? [edit, disable] : [edit, enable]} />;
 }
 
+const nameField = (now: Account): Field => ({ name: "name", label: "Name", first: now.name ?? "", optional: true });
+
 const accountFields = (now: Account): readonly Field[] => [
-  { name: "name", label: "Name", first: now.name ?? "", optional: true },
+  nameField(now),
   { name: "leverage", label: "Leverage", first: String(now.leverage) },
   {
     name: "trading_mode",
@@ -137,12 +139,13 @@ const accountFields = (now: Account): readonly Field[] => [
 
 function EditAccount({ account, onClose }: { readonly account: Account; readonly onClose: () => void }) {
   const path = { id: account.id };
+  const may = useMay();
   return (
     <EditDialog
       title={`Edit account ${account.number}`}
       resource={account}
       read={() => read("/accounts/{id}", { path })}
-      fieldsOf={accountFields}
+      fieldsOf={may("accounts:terms") ? accountFields : (now) => [nameField(now)]}
       bodyOf={(entered) => ({
         name: textOf(entered, "name") ?? null,
         leverage: Number(textOf(entered, "leverage")),

@@ -100,7 +100,7 @@ function TransactionPanel({ id, onClose }: { readonly id: string; readonly onClo
   );
 }
 
-/** What each status may become by hand, with the scope that it takes. */
+/** What each status may become by hand, with the scope that it takes in addition to that of every change. */
 const moves: Readonly<Record<string, readonly (readonly [status: string, scope: string])[]>> = {
   pending: [
     ["completed", "transactions:settle"],
@@ -120,7 +120,7 @@ const moves: Readonly<Record<string, readonly (readonly [status: string, scope: 
 
 function Move({ transaction }: { readonly transaction: Transaction }) {
   const may = useMay();
-  const open = (moves[transaction.status] ?? []).filter(([, scope]) => may(scope));
+  const open = (moves[transaction.status] ?? []).filter(([, scope]) => may("transactions:write") && may(scope));
   const [first] = open;
   if (first === undefined) return null;
   return (

@@ -23,6 +23,7 @@ type Source = Schemas["FeedSource"];
 export function FeedPage() {
   const id = useId();
   const { data, error, refetch } = useResource("/feed/sources/{id}", { path: { id } });
+  const may = useMay();
   if (error && data === undefined) return <FailedPage error={error} again={() => void refetch()} />;
   if (data === undefined) return null;
   const { name, display_name, lag_ms, accepted_through } = data;
@@ -36,7 +37,7 @@ export function FeedPage() {
           </Crumb>
         }
         note={<Status state={feedState(data)} />}
-        actions={data.status === "active" && <Actions source={data} />}
+        actions={may("feed:write") && data.status === "active" && <Actions source={data} />}
       />
       <Facts
         facts={[

@@ -8,6 +8,7 @@ import { PageHead } from "../../parts/page.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Age, Id, Maybe } from "../../parts/values.tsx";
+import { useMay } from "../../session/caller.ts";
 import { feedState } from "./feed-state.ts";
 
 type Source = Schemas["FeedSource"];
@@ -37,7 +38,8 @@ const feedColumns: readonly Column<Source>[] = [
 
 /** Trading platforms that send their trades and prices. */
 export function FeedsPage() {
-  const create = (
+  const may = useMay();
+  const create = may("feed:write") && (
     <ActionButton
       word="Register source"
       icon="plus"
