@@ -75,6 +75,8 @@ export const limits = {
     /** Applications of a tenant that are not revoked; API Gateway holds 10,000 API keys per account and region. */
     max_active: 100,
     max_allowed_ips: 50,
+    /** Sources of one; the authorizer hands them to each function, in a context of a few KiB. */
+    max_source_ids: 20,
     /** How long a rotated secret works on in addition to the new one, unless the request says otherwise. */
     default_grace_seconds: 24 * 3600,
     max_grace_seconds: 7 * 24 * 3600,

@@ -4,15 +4,19 @@ import { command } from "../../shared/http/operations.ts";
 import { updateApplication } from "../../shared/routes/applications.ts";
 import { rangesWithin } from "../../shared/runtime/address.ts";
 import { ref } from "../../shared/table/store.ts";
+import { sourceRefs } from "../../shared/trading/items.ts";
 
 /** `PATCH /applications/{id}` */
 export const handler = await command(
   updateApplication,
   async ({ path, body, load, context, expectVersion }) => {
-    const { application } = await load({ application: ref.application(path.id) });
+    const { application, ...sources } = await load({
+      application: ref.application(path.id),
+      ...sourceRefs(body.source_ids),
+    });
     if (application === undefined) return notFound();
     expectVersion(application.version);
-    return amendApplication(application, body, context, rangesWithin);
+    return amendApplication(application, body, sources, context, rangesWithin);
   },
   applicationBody,
 );

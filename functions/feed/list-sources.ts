@@ -7,11 +7,16 @@ import { listFeedSources } from "../../shared/routes/feed.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 import { sound } from "../../shared/runtime/unreadable.ts";
 import { feedSources } from "../../shared/table/entities.ts";
-import { pageOfIndex } from "../../shared/table/list.ts";
+import { pageOfIndex, pageWith } from "../../shared/table/list.ts";
 
 /** `GET /feed/sources` */
-export const handler = await list(listFeedSources, async ({ caller: { tenant_id: tenant }, place }) => {
-  const page = await pageOfIndex<FeedSource>("list", [feedSources.all(tenant)], resourcePage(place, []));
-  const pulses = await pulsesOf(tenant, page.items);
-  return pageReply(place, page, (source) => sourceBody(source, sound(pulses.get(source.name)), nowIso()));
-});
+export const handler = await list(
+  listFeedSources,
+  async ({ caller: { tenant_id: tenant, source_ids: bound }, place }) => {
+    const all = await pageOfIndex<FeedSource>("list", [feedSources.all(tenant)], resourcePage(place, []));
+    const own = all.items.map((source) => (bound.length === 0 || bound.includes(source.id) ? source : undefined));
+    const page = pageWith(all, own);
+    const pulses = await pulsesOf(tenant, page.items);
+    return pageReply(place, page, (source) => sourceBody(source, sound(pulses.get(source.name)), nowIso()));
+  },
+);

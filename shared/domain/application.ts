@@ -11,6 +11,7 @@ import type { MeBody } from "../schema/service.ts";
 import { type Actor, type Change, type Context, type Decision, later, refuse, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 import { peopleOf } from "./people/person.ts";
+import { boundTo, isFreed, type NamedSources, refuseBound } from "./people/source-binding.ts";
 import type { Tenant } from "./tenant.ts";
 
 /**
@@ -37,6 +38,8 @@ export interface Application {
   readonly previous_secret_shown_to?: readonly string[];
   readonly scopes: readonly Scope[];
   readonly allowed_ips: readonly string[];
+  /** Feed sources that it is bound to; absent where it is bound to none. */
+  readonly source_ids?: readonly string[];
   readonly status: "active" | "revoked";
   readonly revoked_at: string | null;
   /** The value of the API key that the gateway counts the application by is made from it, see `gatewayKeyOf`. */
@@ -70,6 +73,7 @@ export function applicationBody(application: Application): ApplicationBody {
     client_id,
     scopes: [...scopes],
     allowed_ips: [...allowed_ips],
+    source_ids: [...(application.source_ids ?? [])],
     status,
     revoked_at: application.revoked_at,
     access_token_ttl: limits.token.access_lifetime_seconds,
@@ -143,6 +147,7 @@ export interface ApplicationRequest {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly allowed_ips: readonly string[];
+  readonly source_ids?: readonly string[];
   /** Who asks for it, where it is not a terminal. */
   readonly created_by?: Actor;
 }
@@ -172,6 +177,7 @@ export function draftApplication(request: ApplicationRequest, draws: Application
     created_by: request.created_by ?? null,
     scopes: inOrder(request.scopes),
     allowed_ips: request.allowed_ips,
+    ...boundTo(request.source_ids),
     status: "active",
     revoked_at: null,
     api_key_seed: draws.api_key_seed,
@@ -193,13 +199,13 @@ export interface DrawnSecret {
 /** Decides `POST /applications`. No token grants a scope that it lacks; a tenant has a bounded number. */
 export function registerApplication(
   request: CreateApplication,
-  tenant: Pick<Tenant, "applications">,
+  { tenant, sources }: { readonly tenant: Pick<Tenant, "applications">; readonly sources: NamedSources },
   drawn: DrawnSecret & Pick<ApplicationDraws, "client_id" | "api_key_seed">,
   context: Context,
 ): Decision<IssuedApplication> {
-  const { name, scopes, allowed_ips = [] } = request;
-  const lacked = lackedScope(scopes, context);
-  if (lacked !== undefined) return lacked;
+  const { name, scopes, allowed_ips = [], source_ids = [] } = request;
+  const refusal = lackedScope(scopes, context) ?? refuseBound(source_ids, sources, { scopes, source_ids });
+  if (refusal !== undefined) return refusal;
   const { max_active } = limits.applications;
   if (tenant.applications >= max_active) {
     const detail = `A brokerage may have at most ${max_active} applications that are not revoked.`;
@@ -207,7 +213,7 @@ export function registerApplication(
   }
   const { tenant_id, environment, now } = context;
   const application = draftApplication(
-    { tenant_id, environment, name, scopes, allowed_ips: distinct(allowed_ips), created_by: context.actor },
+    { tenant_id, environment, name, scopes, allowed_ips: distinct(allowed_ips), source_ids, created_by: context.actor },
     {
       id: context.newId("app"),
       client_id: drawn.client_id,
@@ -230,23 +236,28 @@ export function registerApplication(
 }
 
 /**
- * Decides `PATCH /applications/{id}`. A patch that says what is already so changes nothing. A token that adds a scope
- * or an address must hold every scope of the application: else one that holds less could open one that holds more.
- * `within` tells whether every address of the first list is one of the second; an empty list is every address.
+ * Decides `PATCH /applications/{id}`. A patch that says what is already so changes nothing. A token that adds a scope,
+ * an address or a source must hold every scope of the application: else one that holds less could open one that holds
+ * more. `within` tells whether every address of the first list is one of the second; an empty list is every address.
  */
 export function amendApplication(
   application: Application,
   patch: UpdateApplication,
+  sources: NamedSources,
   context: Context,
   within: (ranges: readonly string[], allowed: readonly string[]) => boolean,
 ): Decision<Application> {
   const scopes = patch.scopes === undefined ? application.scopes : inOrder(patch.scopes);
   const allowed = patch.allowed_ips === undefined ? application.allowed_ips : distinct(patch.allowed_ips ?? []);
+  const { source_ids: bound = [], ...others } = application;
+  const source_ids = patch.source_ids === undefined ? bound : distinct(patch.source_ids ?? []);
   const added = scopes.some((scope) => !application.scopes.includes(scope));
-  const widened = added || !within(allowed, application.allowed_ips);
+  const widened = added || isFreed(bound, source_ids) || !within(allowed, application.allowed_ips);
   const lacked = widened ? lackedScope([...application.scopes, ...scopes], context) : undefined;
-  if (lacked !== undefined) return lacked;
-  const merged: Application = { ...application, name: patch.name ?? application.name, scopes, allowed_ips: allowed };
+  const refusal = lacked ?? refuseBound(patch.source_ids ?? [], sources, { scopes, source_ids });
+  if (refusal !== undefined) return refusal;
+  const name = patch.name ?? application.name;
+  const merged: Application = { ...others, name, scopes, allowed_ips: allowed, ...boundTo(source_ids) };
   if (sameValue(merged, application)) return unchanged(application);
   if (application.status === "revoked") return refuseRevoked();
   return written(application, merged, context);

@@ -1,6 +1,7 @@
+import { isOfSource } from "../routes/route.ts";
 import { addressInRanges } from "../runtime/address.ts";
 import { countRequest } from "../table/counters.ts";
-import { callerOf } from "./caller.ts";
+import { type Caller, callerOf } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
 import { HttpProblem } from "./problem.ts";
 import { reportRefused } from "./refusals.ts";
@@ -8,8 +9,9 @@ import { refuseDashboard } from "./sender.ts";
 
 /**
  * Admits the caller: at the dashboard's address it must be an operator, the token must have the scope of the row, and
- * the application must allow the address.
- * @throws HttpProblem `unauthenticated`, `operators_only`, `insufficient_scope`, `address_not_allowed`
+ * the application must allow the address and the feed source of the path.
+ * @throws HttpProblem `unauthenticated`, `operators_only`, `insufficient_scope`, `address_not_allowed`,
+ * `source_not_allowed`
  */
 export function admitCaller(exchange: Exchange): void {
   const { row, event, sender } = exchange;
@@ -25,6 +27,13 @@ export function admitCaller(exchange: Exchange): void {
   if (caller.allowed_ips.length > 0 && !addressInRanges(sender.address, caller.allowed_ips)) {
     throw new HttpProblem("address_not_allowed", "The application may not call from this address.");
   }
+  admitSource(exchange, caller);
+}
+
+/** Refuses an application that is bound to feed sources at the paths of another one, and to register one. */
+function admitSource({ row, event }: Exchange, { source_ids }: Caller): void {
+  if (source_ids.length === 0 || !isOfSource(row) || source_ids.includes(event.pathParameters?.["id"] ?? "")) return;
+  throw new HttpProblem("source_not_allowed", `The application is bound to ${source_ids.join(", ")}.`);
 }
 
 /**

@@ -17,6 +17,8 @@ export interface Caller {
   readonly scopes: readonly Scope[];
   /** Address ranges (CIDR) that the application may call from; empty if any address is allowed. */
   readonly allowed_ips: readonly string[];
+  /** Feed sources that the application is bound to; empty if it is bound to none. */
+  readonly source_ids: readonly string[];
 }
 
 /**
@@ -46,5 +48,6 @@ export function callerOf(event: { readonly requestContext: { readonly authorizer
     family_id: text("family_id"),
     scopes: words("scopes") as Scope[],
     allowed_ips: words("allowed_ips"),
+    source_ids: words("source_ids"),
   };
 }

@@ -41,6 +41,8 @@ export interface Authorized {
   /** The scopes of the token that its holder still has: taking one away works within the authorizer's cache time. */
   readonly scopes: readonly string[];
   readonly allowed_ips: readonly string[];
+  /** Feed sources that an application is bound to; absent where it is bound to none. */
+  readonly source_ids?: readonly string[];
   /** Value of the API key that the gateway counts the holder by. */
   readonly gateway_key: string;
 }
@@ -50,7 +52,7 @@ export function authorizerAnswer(
   authorized: Omit<Authorized, "gateway_key">,
   { effect, resource }: { readonly effect: "Allow" | "Deny"; readonly resource: string },
 ): APIGatewayAuthorizerResult {
-  const { tenant_id, actor, role, audit_key, client_id, family_id, scopes, allowed_ips } = authorized;
+  const { tenant_id, actor, role, audit_key, client_id, family_id, scopes, allowed_ips, source_ids } = authorized;
   return {
     principalId: actor.id,
     policyDocument: {
@@ -64,6 +66,7 @@ export function authorizerAnswer(
       ...(actor.operator_ids === undefined ? {} : { operator_ids: actor.operator_ids.join(" ") }),
       ...(audit_key === undefined ? {} : { audit_key }),
       ...(family_id === undefined ? {} : { family_id }),
+      ...(source_ids === undefined ? {} : { source_ids: source_ids.join(" ") }),
       ...{ scopes: scopes.join(" "), allowed_ips: allowed_ips.join(" ") },
     },
   };
@@ -128,7 +131,7 @@ function authorizedApplication(
   if (application?.status !== "active" || application.api_key_id === null) return undefined;
   if (family === undefined || !familyLives(family, application, nowMs()) || claims.client_id !== application.client_id)
     return undefined;
-  const { tenant_id, client_id, allowed_ips } = application;
+  const { tenant_id, client_id, allowed_ips, source_ids } = application;
   return {
     tenant_id,
     actor: applicationActor(application),
@@ -136,6 +139,7 @@ function authorizedApplication(
     family_id: family.id,
     scopes: heldScopes(claims, application.scopes),
     allowed_ips,
+    ...(source_ids !== undefined && { source_ids }),
     gateway_key: gatewayKeyOf(application),
   };
 }

@@ -1,4 +1,4 @@
-import type { Route } from "../routes/route.ts";
+import { isOfSource, type Route } from "../routes/route.ts";
 import { Nothing, TokenError } from "../schema/oauth.ts";
 import { type ProblemCode, problemCodes, problemKind } from "../schema/problem.ts";
 import { AsyncApiDocument, OpenApiDocument } from "../schema/service.ts";
@@ -67,6 +67,10 @@ const commonRefusals: Readonly<Record<string, { status: number; codes: readonly 
     codes: ["invalid_parameter", "unknown_parameter", "malformed_json", "duplicate_key", "idempotency_key_invalid"],
   },
   Forbidden: { status: 403, codes: ["insufficient_scope", "address_not_allowed", "operators_only"] },
+  ForbiddenSource: {
+    status: 403,
+    codes: ["insufficient_scope", "address_not_allowed", "source_not_allowed", "operators_only"],
+  },
   ApprovalRequired: {
     status: 403,
     codes: ["insufficient_scope", "address_not_allowed", "operators_only", "four_eyes_required"],
@@ -218,6 +222,7 @@ function standardRefusals(row: Route): ProblemCode[] {
     ...(row.auth === "token" ? (["unauthenticated"] as const) : []),
     ...(row.scope === null ? [] : (["insufficient_scope"] as const)),
     ...(row.auth === "token" ? (["address_not_allowed"] as const) : []),
+    ...(isOfSource(row) ? (["source_not_allowed"] as const) : []),
     // The answer at the dashboard's address, where an operator's token counts and nothing else does.
     "operators_only",
     ...(row.path.includes("{") ? (["not_found"] as const) : []),

@@ -142,6 +142,11 @@ export type ShippedRoute = Pick<
   | "status"
 >;
 
+/** Whether a row is about one feed source, which an application that is bound to others is refused. */
+export function isOfSource({ method, path }: Pick<Route, "method" | "path">): boolean {
+  return path.startsWith("/feed/sources/") || (path === "/feed/sources" && method !== "GET");
+}
+
 /** Defaults of the members that most rows have in common. */
 const defaults = {
   auth: "token",

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { described } from "./described.ts";
 import { Actor } from "./event.ts";
-import { name, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
+import { id, name, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
 import { scopes } from "./scope.ts";
 
 const Status = z.enum(["active", "revoked"]);
@@ -14,6 +14,11 @@ const AddressRange = z
   .string()
   .check(z.maxLength(49), z.refine(isAddressRange, "must be an IP address or a range such as 203.0.113.0/24"));
 const AddressRanges = z.array(AddressRange).check(z.maxLength(limits.applications.max_allowed_ips));
+
+const SourceIds = z.array(id("src")).check(z.maxLength(limits.applications.max_source_ids));
+const boundTo =
+  "Feed sources that the application is bound to: it is refused at the paths of every other one, and registers none. " +
+  "Empty for any source. An application with the scope `applications:write` is bound to none.";
 
 function isAddressRange(value: string): boolean {
   const [base = "", bits, ...more] = value.split("/");
@@ -30,9 +35,10 @@ export const CreateApplicationRequest = z.strictObject({
     z.optional(AddressRanges),
     "IP addresses and CIDR ranges that the application may call from; empty for any address.",
   ),
+  source_ids: described(z.optional(SourceIds), boundTo),
 });
 
-/** `PATCH /applications/{id}`, a merge patch: null removes the restriction of addresses. */
+/** `PATCH /applications/{id}`, a merge patch: null removes the restriction of addresses, or of sources. */
 export const UpdateApplicationRequest = z.strictObject({
   name: described(z.optional(name(100)), "Display name."),
   scopes: described(z.optional(Scopes), "Scopes of the application."),
@@ -40,6 +46,7 @@ export const UpdateApplicationRequest = z.strictObject({
     z.optional(z.nullable(AddressRanges)),
     "IP addresses and CIDR ranges that the application may call from; empty for any address.",
   ),
+  source_ids: described(z.optional(z.nullable(SourceIds)), boundTo),
 });
 
 /** `POST /applications/{id}/rotate_secret`: how long the previous secret remains valid; 0 revokes it immediately. */
@@ -68,6 +75,7 @@ const shown = {
     z.array(z.string()),
     "IP addresses and CIDR ranges that the application may call from; empty for any address.",
   ),
+  source_ids: described(z.array(z.string()), boundTo),
   status: described(Status, "Application status."),
   revoked_at: described(z.nullable(Timestamp), "Time of revocation; null if the application is not revoked."),
   access_token_ttl: described(z.int(), "Lifetime of an access token in seconds."),

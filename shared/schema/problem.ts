@@ -20,6 +20,7 @@ const titles = {
   403: {
     insufficient_scope: "The token lacks a scope.",
     address_not_allowed: "The application may not call from this address.",
+    source_not_allowed: "The application is bound to other feed sources.",
     operators_only: "This address is for operators only.",
     four_eyes_required: "Another application or operator must approve this.",
   },

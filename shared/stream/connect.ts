@@ -16,8 +16,11 @@ import { wakeSet } from "./wake.ts";
  */
 export async function openConnection(event: SocketEvent): Promise<APIGatewayProxyResult> {
   const place = placeOf(event);
-  const { actor, client_id, family_id, scopes } = callerOf(event);
-  const principal = { holder: holderOf(actor), client_id, ...(family_id !== "" && { family_id }), scopes };
+  const { actor, client_id, family_id, scopes, source_ids } = callerOf(event);
+  const principal = {
+    ...{ holder: holderOf(actor), client_id, ...(family_id !== "" && { family_id }), scopes },
+    ...(source_ids.length > 0 && { source_ids }),
+  };
   try {
     const joined = await joinStream(principal, place);
     if (joined === undefined) return refusal(429, `At most ${limits.stream.connections_per_holder} connections.`);

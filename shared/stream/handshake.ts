@@ -75,10 +75,13 @@ async function applicationOf(ticket: StreamTicket, attempt: AccessAttempt): Prom
   }
   if (application?.status !== "active") return undefined;
   if (family_id !== undefined && !familyLives(family as Family | undefined, application, nowMs())) return undefined;
-  const { allowed_ips } = application;
+  const { allowed_ips, source_ids } = application;
   const actor = applicationActor(application);
   const scopes = held(ticket, application.scopes);
-  return { tenant_id, actor, client_id, ...(family_id !== undefined && { family_id }), scopes, allowed_ips };
+  return {
+    ...{ tenant_id, actor, client_id, ...(family_id !== undefined && { family_id }), scopes, allowed_ips },
+    ...(source_ids !== undefined && { source_ids }),
+  };
 }
 
 async function operatorOf(ticket: StreamTicket, attempt: AccessAttempt): Promise<Holder | undefined> {

@@ -36,7 +36,7 @@ export async function dutiesOf(connections: readonly StreamConnection[]): Promis
 
 /** The scopes that the holder of a connection has now; undefined when its access has ended. */
 function scopesNow(
-  { holder }: StreamConnection,
+  { holder, source_ids: granted }: StreamConnection,
   stored: unknown,
   family: Family | undefined,
 ): readonly Scope[] | undefined {
@@ -49,5 +49,7 @@ function scopesNow(
   if (family?.revoked_at !== undefined) return undefined;
   // The token ended with its secret, and allows nothing: a client that has the new one may connect again.
   if (family !== undefined && !familyLives(family, application, nowMs())) return [];
-  return application.scopes;
+  const { scopes, source_ids: bound } = application;
+  // What it was bound to since is not what its connection may receive.
+  return bound === undefined || granted?.every((id) => bound.includes(id)) ? scopes : [];
 }

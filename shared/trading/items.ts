@@ -57,6 +57,11 @@ export const tradingRef = {
   }),
 };
 
+/** Feed sources by their identifiers. */
+export function sourceRefs(ids: readonly string[] | null | undefined): Readonly<Record<string, Ref<FeedSource>>> {
+  return Object.fromEntries((ids ?? []).map((id) => [id, tradingRef.feedSource(id)]));
+}
+
 /** Commands by their identifiers; nothing is read where there are none. */
 export async function loadCommands(load: Load, ids: readonly string[]): Promise<readonly (Command | undefined)[]> {
   return ids.length === 0

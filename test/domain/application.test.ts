@@ -32,10 +32,15 @@ const strong: Application = draftApplication(
 );
 
 const ana = { type: "operator", id: "opr_1", name: "Ana" } as const;
+const tenant = { applications: 0 };
+const [live, demo, unknown] = ["src_01JD0000000000000000000001", "src_01JD0000000000000000000002", "src_unknown"];
+const sources = { [live]: {}, [demo]: {} };
+const drawn = { secret: "sec", sha256: "00", client_id: "app_BBBBBBBBBBBBBBBBBBBBBBBB", api_key_seed: "seed" };
+
 const by =
   (scopes: readonly Scope[]) =>
   (patch: UpdateApplication, application = strong) =>
-    amendApplication(application, patch, decisionContext({ scopes }), rangesWithin);
+    amendApplication(application, patch, sources, decisionContext({ scopes }), rangesWithin);
 const byWeaker = by(["applications:write", "clients:read", "events:read"]);
 const byEqual = by(["applications:write", "clients:read", "events:read", "transactions:approve"]);
 
@@ -49,17 +54,22 @@ describe("an application that holds more than the caller's token", () => {
     ["a wider range", { allowed_ips: ["203.0.112.0/23", "2001:db8::/32"] }],
     ["a wider range of IPv6", { allowed_ips: ["2001:db8::/31"] }],
     ["one more address", { allowed_ips: [...strong.allowed_ips, "198.51.100.7"] }],
+    ["another source", { source_ids: [live, demo] }, { ...strong, source_ids: [live] }],
+    ["every source", { source_ids: null }, { ...strong, source_ids: [live] }],
+    ["every source, as an empty list", { source_ids: [] }, { ...strong, source_ids: [live] }],
     ["another address under a new name", { name: "CRM", allowed_ips: ["198.51.100.7"] }],
-  ] as const)("is not given %s", (_, patch) => {
-    const { code, extra } = refused(byWeaker(patch as UpdateApplication));
+  ] as const)("is not given %s", (_, patch, application: Application = strong) => {
+    const { code, extra } = refused(byWeaker(patch as UpdateApplication, application));
     expect([code, extra]).toEqual(["insufficient_scope", { scope: "transactions:approve" }]);
-    expect(accepted(byEqual(patch as UpdateApplication)).result.version).toBe(2);
+    expect(accepted(byEqual(patch as UpdateApplication, application)).result.version).toBe(2);
   });
 
   it.each([
     ["renamed", { name: "CRM" }],
     ["bound to a part of its addresses", { allowed_ips: ["203.0.113.128/25", "203.0.113.7", "2001:db8:1::/48"] }],
     ["bound to one of its ranges", { allowed_ips: ["203.0.113.0/24"] }],
+    ["bound to a source", { source_ids: [live] }],
+    ["bound to fewer sources", { source_ids: [live] }, { ...strong, source_ids: [live, demo] }],
     ["left with fewer scopes", { scopes: ["clients:read"] }],
     ["bound although it is unbound", { allowed_ips: ["198.51.100.7"] }, { ...strong, allowed_ips: [] }],
   ] as const)("can be %s", (_, patch, application: Application = strong) => {
@@ -68,14 +78,13 @@ describe("an application that holds more than the caller's token", () => {
 });
 
 describe("an application that decides policies", () => {
-  const drawn = { secret: "sec", sha256: "00", client_id: "app_BBBBBBBBBBBBBBBBBBBBBBBB", api_key_seed: "seed" };
   const actionsOf = (scope: Scope): Readonly<Record<string, (context: Context) => Decision<unknown>>> => {
     const holding: Application = { ...strong, scopes: [scope, "events:read"] };
     const events: Application = { ...strong, scopes: ["events:read"] };
     return {
-      made: (context) => registerApplication({ name: "CRM", scopes: [scope] }, { applications: 0 }, drawn, context),
+      made: (context) => registerApplication({ name: "CRM", scopes: [scope] }, { tenant, sources }, drawn, context),
       "made of another": (context) =>
-        amendApplication(events, { scopes: [scope, "events:read"] }, context, rangesWithin),
+        amendApplication(events, { scopes: [scope, "events:read"] }, {}, context, rangesWithin),
       "given a new secret": (context) => rotateSecret(holding, {}, drawn, context),
     };
   };
@@ -92,5 +101,30 @@ describe("an application that decides policies", () => {
       }
     }
     for (const act of Object.values(actionsOf("applications:write"))) accepted(act(as("developer", environment)));
+  });
+});
+
+describe("an application that is bound to feed sources", () => {
+  const context = decisionContext({ scopes: ["applications:write", "feed:write", "clients:read", "transactions:approve"] });
+  const make = (request: object) =>
+    registerApplication({ name: "Bridge", scopes: ["feed:write"], ...request }, { tenant, sources }, drawn, context);
+  const pointers = (decision: Decision<unknown>) =>
+    refused(decision).errors?.map(({ pointer, code }) => [pointer, code]);
+
+  it("keeps each source once, and is bound to none without them", () => {
+    expect(accepted(make({ source_ids: [live, demo, live] })).result.application.source_ids).toEqual([live, demo]);
+    expect(accepted(make({ source_ids: [] })).result.application.source_ids).toBeUndefined();
+    const bound = { ...strong, source_ids: [live] };
+    expect(accepted(byEqual({ source_ids: null }, bound)).result.source_ids).toBeUndefined();
+    expect(accepted(byEqual({ name: "Bridge" }, bound)).result.source_ids).toEqual([live]);
+  });
+
+  it("is not bound to one that is not there, and never administers, at its making or later", () => {
+    expect(pointers(make({ source_ids: [live, unknown] }))).toEqual([["#/source_ids/1", "source_not_found"]]);
+    expect(pointers(byEqual({ source_ids: [unknown] }))).toEqual([["#/source_ids/0", "source_not_found"]]);
+    const never = [["#/source_ids", "not_allowed"]];
+    expect(pointers(make({ scopes: ["applications:write"], source_ids: [live] }))).toEqual(never);
+    expect(pointers(byEqual({ scopes: ["applications:write"] }, { ...strong, source_ids: [live] }))).toEqual(never);
+    expect(pointers(byEqual({ source_ids: [live] }, { ...strong, scopes: ["applications:write"] }))).toEqual(never);
   });
 });

@@ -11,6 +11,8 @@ export interface StreamPrincipal {
   /** The family of the access token that asked for it; absent for operators. */
   readonly family_id?: string;
   readonly scopes: readonly Scope[];
+  /** Feed sources that the application is bound to; absent where it is bound to none. */
+  readonly source_ids?: readonly string[];
 }
 
 /** An open connection of the stream. */

@@ -34,12 +34,12 @@ function isRepeated({ subscriptions }: Pick<StreamConnection, "subscriptions">, 
  * @returns why it is refused; undefined when it may
  */
 export function refuseSubscription(
-  connection: Pick<StreamConnection, "scopes" | "subscriptions" | "ended_names">,
+  connection: Pick<StreamConnection, "scopes" | "source_ids" | "subscriptions" | "ended_names">,
   message: SubscribeBody,
   now_ms: number,
 ): Refusal | undefined {
   if (isRepeated(connection, message)) return undefined;
-  const { scopes, subscriptions } = connection;
+  const { scopes, source_ids, subscriptions } = connection;
   const { id, channels } = message;
   const lacking = channels.flatMap(({ name }, at) => {
     const scope = channelScopes[name];
@@ -49,6 +49,15 @@ export function refuseSubscription(
   if (lacking.length > 0) {
     const detail = "The connection lacks a scope that a channel requires.";
     return refuse("insufficient_scope", detail, { errors: lacking }).refusal;
+  }
+  const others = channels.flatMap((channel, at) =>
+    channel.name === "commands" && source_ids?.includes(channel.source_id) === false
+      ? [{ pointer: `#/channels/${at}/source_id`, code: "source_not_allowed", detail: "is of another feed source" }]
+      : [],
+  );
+  if (others.length > 0) {
+    const detail = "The application is bound to other feed sources.";
+    return refuse("source_not_allowed", detail, { errors: others }).refusal;
   }
   const isUsed = subscriptions.some((each) => each.id === id);
   const rests = Object.hasOwn(restingNames(connection, now_ms), id);
@@ -68,7 +77,7 @@ export function refuseSubscription(
  * with the events after the last one. One that the connection has already stays as it is.
  */
 export function decideSubscription(
-  connection: Pick<StreamConnection, "scopes" | "subscriptions" | "ended_names" | "revision">,
+  connection: Pick<StreamConnection, "scopes" | "source_ids" | "subscriptions" | "ended_names" | "revision">,
   message: SubscribeBody,
   { head_sequence, missing, now_ms }: SubscriptionFacts,
 ): SubscriptionDecision {

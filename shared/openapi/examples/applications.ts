@@ -9,6 +9,7 @@ const apiApplication: JsonObject = {
   client_id: "app_Zk3mX9qLw2RtYv7BnC4dPs8h",
   scopes: ["clients:read", "clients:write"],
   allowed_ips: ["203.0.113.0/24"],
+  source_ids: [],
   status: "active",
   revoked_at: null,
   access_token_ttl: 3600,

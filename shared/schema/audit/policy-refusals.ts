@@ -7,6 +7,7 @@ import type { ProblemCode } from "../problem.ts";
 export const policyRefusals = [
   "insufficient_scope",
   "address_not_allowed",
+  "source_not_allowed",
   "operators_only",
   "four_eyes_required",
   "approval_required",

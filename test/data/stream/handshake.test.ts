@@ -246,6 +246,33 @@ describe("the connections that a token opened", () => {
     expect(await duties()).toEqual(["access_ended", "access_ended", undefined]);
   });
 
+  it("keep the sources that their application is bound to, and end when it is bound to others", async () => {
+    const ids: string[] = [];
+    for (const name of ["mt5:one", "mt5:two"]) {
+      const made = await api.call(own.admin, "POST", "/feed/sources", { body: { name, platform: "mt5" } });
+      ids.push(made.body.id);
+    }
+    const [one, two] = ids;
+    const application = await service.application({ scopes: ["feed:write"], source_ids: [one] }, own.admin);
+    const ticket = await ticketOf(callerFor(application, "feed:write"));
+    const opened = [
+      await gateway.open({ authorization: await bearer(application) }),
+      await gateway.open({ query: { ticket: [ticket] } }),
+    ];
+    const stored = async () => {
+      const keys = opened.map(({ connection }) => streamConnections.key(application.tenant_id, connection.id));
+      return (await readAll<StreamConnection>(streamConnections, keys)).filter((each) => each !== undefined);
+    };
+    expect((await stored()).map(({ source_ids }) => source_ids)).toEqual([[one], [one]]);
+    const bind = (source_ids: readonly (string | undefined)[]) =>
+      api.call(own.admin, "PATCH", `/applications/${application.id}`, { body: { source_ids } });
+    const ends = async () => (await dutiesOf(await stored())).map((duty) => duty.ends);
+    await bind([one, two]);
+    expect(await ends()).toEqual([undefined, undefined]);
+    expect((await bind([two])).status).toBe(200);
+    expect(await ends()).toEqual(["access_changed", "access_changed"]);
+  });
+
   it("stay when it is renewed, and end with its secret and when its refresh token is used twice", async () => {
     const application = await service.application({ scopes: ["events:read"] });
     const first = (await service.grant(application)).body;

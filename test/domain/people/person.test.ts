@@ -38,7 +38,7 @@ function applicationOf(maker: Context): Context & { readonly application: Applic
   const id = `app_${made}`;
   const asked = { ...maker, newId: () => id };
   const { application } = accepted(
-    registerApplication({ name: id, scopes: [...scopes] }, { applications: 1 }, drawn, asked),
+    registerApplication({ name: id, scopes: [...scopes] }, { tenant: { applications: 1 }, sources: {} }, drawn, asked),
   ).result;
   return { ...actingAs(application), application };
 }

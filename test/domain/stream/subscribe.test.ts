@@ -45,6 +45,15 @@ describe("a subscription", () => {
     expect(refused).toMatchObject({ ok: false, refusal: { code: "insufficient_scope" } });
   });
 
+  it("to the commands of a source needs an application that is not bound to others", () => {
+    const message: SubscribeBody = { type: "subscribe", id: "1", channels: [channel.margin, channel.commands] };
+    const bound = (source_id: string) =>
+      decideSubscription({ ...connection(), source_ids: [source_id] }, message, none);
+    expect(bound("src_1").ok).toBe(true);
+    expect(bound("src_2")).toMatchObject({ ok: false, refusal: { code: "source_not_allowed" } });
+    expect(codesOf(bound("src_2"))).toEqual(["#/channels/1/source_id source_not_allowed"]);
+  });
+
   it("that comes twice is held once, as it was, also where the connection is full", () => {
     const channels = Array.from({ length: limits.stream.channels_per_connection }, () => channel.margin);
     const full = connection(held("1", ...channels));

@@ -14,6 +14,8 @@ export interface TestCaller {
   readonly client_id: string;
   readonly scopes: readonly string[];
   readonly allowed_ips: readonly string[];
+  /** The feed sources that it is bound to. */
+  readonly source_ids?: readonly string[];
   /** The family of its token. */
   readonly family_id?: string;
   /** The operators behind the application. */
@@ -199,6 +201,7 @@ function authorizerContext(caller: TestCaller) {
     ...(caller.family_id === undefined ? {} : { family_id: caller.family_id }),
     scopes: caller.scopes.join(" "),
     allowed_ips: caller.allowed_ips.join(" "),
+    ...(caller.source_ids === undefined ? {} : { source_ids: caller.source_ids.join(" ") }),
   };
 }
 

@@ -20,6 +20,12 @@ const allowedAddresses = {
   placeholder: "203.0.113.0/24",
 } as const;
 
+const feedSources = {
+  name: "source_ids",
+  label: "Feed sources",
+  help: "Identifiers of the sources that it is bound to, separated by commas. Empty: every source.",
+} as const;
+
 /** The fields of an application, with the values that it has. */
 export function applicationFields(now?: Schemas["ApiApplication"]): Field[] {
   return [
@@ -32,6 +38,7 @@ export function applicationFields(now?: Schemas["ApiApplication"]): Field[] {
       render: (value, set) => <Scopes key="scopes" value={value} onChange={set} />,
     },
     { ...allowedAddresses, first: now?.allowed_ips.join(", ") ?? "" },
+    { ...feedSources, first: now?.source_ids.join(", ") ?? "" },
   ];
 }
 
@@ -48,11 +55,8 @@ export function CreateApplication({ onClose }: { readonly onClose: () => void })
       foot="The secret is shown once, in the next step."
       run={(entered, key) => {
         const body = { name: textOf(entered, "name") ?? "", scopes: wordsOf(entered, "scopes") };
-        const allowed_ips = wordsOf(entered, "allowed_ips");
-        return command("POST", "/applications", {
-          key,
-          body: allowed_ips.length > 0 ? { ...body, allowed_ips } : body,
-        });
+        const bounds = { allowed_ips: wordsOf(entered, "allowed_ips"), source_ids: wordsOf(entered, "source_ids") };
+        return command("POST", "/applications", { key, body: { ...body, ...bounds } });
       }}
       onDone={setIssued}
       onClose={onClose}

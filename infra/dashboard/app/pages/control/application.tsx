@@ -21,7 +21,7 @@ export function ApplicationPage() {
   const { data, error, refetch } = useResource("/applications/{id}", { path: { id } });
   if (error && data === undefined) return <FailedPage error={error} again={() => void refetch()} />;
   if (data === undefined) return null;
-  const { name, client_id, status, scopes, allowed_ips, rate, access_token_ttl } = data;
+  const { name, client_id, status, scopes, allowed_ips, source_ids, rate, access_token_ttl } = data;
   return (
     <>
       <PageHead
@@ -52,6 +52,11 @@ export function ApplicationPage() {
       <Panel title="Allowed addresses">
         {allowed_ips.length === 0 ? <p className="dim">Anywhere</p> : <ScopeTags scopes={allowed_ips} />}
       </Panel>
+      {source_ids.length > 0 && (
+        <Panel title="Feed sources">
+          <ScopeTags scopes={source_ids} />
+        </Panel>
+      )}
     </>
   );
 }
@@ -101,6 +106,7 @@ function Edit({ application, onClose }: { readonly application: Application; rea
         name: textOf(entered, "name") ?? "",
         scopes: wordsOf(entered, "scopes"),
         allowed_ips: wordsOf(entered, "allowed_ips"),
+        source_ids: wordsOf(entered, "source_ids"),
       })}
       send={(body, options) => command("PATCH", "/applications/{id}", { ...options, path, body })}
       onClose={onClose}

@@ -1,0 +1,35 @@
+import type { Scope } from "../../schema/scope.ts";
+import { type FieldError, refuseFields } from "../decision.ts";
+
+/** The feed sources that a request names, by their identifiers; undefined: not there. */
+export type NamedSources = Readonly<Record<string, object | undefined>>;
+
+/** What an application keeps of the sources that it is bound to: nothing where it is bound to none. */
+export function boundTo(source_ids: readonly string[] = []): { readonly source_ids?: readonly string[] } {
+  return source_ids.length === 0 ? {} : { source_ids: [...new Set(source_ids)] };
+}
+
+/** Whether an application may write for a source afterwards that it may not write for now. */
+export function isFreed(bound: readonly string[], source_ids: readonly string[]): boolean {
+  return bound.length > 0 && (source_ids.length === 0 || source_ids.some((id) => !bound.includes(id)));
+}
+
+/**
+ * Why an application cannot be bound to sources: one that a request names is not there, or the application administers
+ * and could make another one that is bound to none. Undefined where it can.
+ */
+export function refuseBound(
+  named: readonly string[],
+  sources: NamedSources,
+  { scopes, source_ids }: { readonly scopes: readonly Scope[]; readonly source_ids: readonly string[] },
+) {
+  const faults: FieldError[] = named.flatMap((id, at) =>
+    sources[id] === undefined
+      ? [{ pointer: `#/source_ids/${at}`, code: "source_not_found", detail: "does not exist" }]
+      : [],
+  );
+  if (scopes.includes("applications:write") && source_ids.length > 0) {
+    faults.push({ pointer: "#/source_ids", code: "not_allowed", detail: "must be empty with the scope applications:write" });
+  }
+  return faults.length === 0 ? undefined : refuseFields(faults);
+}
