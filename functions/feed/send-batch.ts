@@ -14,7 +14,7 @@ const threads = feedThreads(import.meta.url);
 
 /** `POST /feed/sources/{id}/batches` */
 export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, load, ...request }) => {
-  const { newContext, remainingMs, inFullTime } = request;
+  const { newCommandContext: newContext, remainingMs, inFullTime } = request;
   const { source } = await load({ source: tradingRef.feedSource(path.id) });
   if (source === undefined) return undefined;
   if (isEnded(source)) throw refused(refuseEnded().refusal);

@@ -50,6 +50,16 @@ export interface FeedRun extends Attempted {
   readonly said?: RetryFeedReject;
 }
 
+/**
+ * The context that an item is decided in. The audit has an entry of what a person tries again, and of money that a
+ * platform moved, with what it sets aside or ends; of deals and orders, thousands a minute, it has none.
+ */
+export function itemContext(run: FeedRun, reading: ItemReading): Context {
+  const { origin, ...untold } = run.newContext();
+  const isMoney = reading.ok && reading.item.type === "balance_operation";
+  return origin !== undefined && (isMoney || run.retried !== undefined) ? { ...untold, origin } : untold;
+}
+
 /** What a try came to before a refused item is put aside. */
 export type Verdict = { readonly status: "applied" | "duplicate"; readonly made: Made } | Earlier;
 

@@ -4,13 +4,14 @@ import type { FeedResultBody } from "../schema/feed.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { commitDecision, prepared } from "../trading/commit.ts";
 import { decideAside } from "./aside.ts";
-import { decideItem, type FeedRun, type PlacedItem, type Verdict } from "./decisions.ts";
+import { decideItem, type FeedRun, itemContext, type PlacedItem, type Verdict } from "./decisions.ts";
 import { feedReadsOf } from "./unjoined-legs.ts";
 
 /** Applies one item, or puts it aside. One that too many others meet is deferred, with all of its account after it. */
-export async function settleItem(run: FeedRun, placed: PlacedItem): Promise<FeedResultBody> {
+export async function settleItem(given: FeedRun, placed: PlacedItem): Promise<FeedResultBody> {
   const { reading, account_id } = placed;
   const { seq } = reading.raw;
+  const run = { ...given, newContext: () => itemContext(given, reading) };
   if (!reading.ok) return putAside(run, placed, reading.refusal);
   const outcome = await commitDecision(run, async (load, context) =>
     prepared(await decideItem(run, reading, account_id, feedReadsOf(load), context), context),

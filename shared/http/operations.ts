@@ -156,7 +156,7 @@ async function followUp<T>({ lambda, row }: Exchange, result: T, afterCommit?: A
 /** What the handler of an ingestion receives in addition: contexts for its decisions, and its time limits. */
 export interface IngestRequest<R extends ShippedRoute> extends Request<R> {
   readonly newContext: () => Context;
-  /** The same where a commit is what the caller commands, and not something reported: the audit has its entry. */
+  /** The same with whom the audit names: a commit with it has its entry. */
   readonly newCommandContext: () => Context;
   /**
    * Runs work that consists of many parts in the whole time of the function, beyond the budget of other requests. The

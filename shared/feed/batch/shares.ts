@@ -95,10 +95,10 @@ function wholeMs({ remaining_ms }: Share): number {
 }
 
 function shareOf(run: FeedRun, memory: BatchMemory, lanes: readonly Lane[]): Share {
-  const { tenant_id, actor, request_id, scopes, role } = run.newContext();
+  const { tenant_id, actor, request_id, scopes, role, origin } = run.newContext();
   return {
     source: run.source,
-    principal: { tenant_id, actor, request_id, scopes, role },
+    principal: { tenant_id, actor, request_id, scopes, role, ...(origin && { origin }) },
     names: requestNames() ?? { request_id: request_id ?? "" },
     remaining_ms: run.remainingMs(),
     known: new Map(memory.all),

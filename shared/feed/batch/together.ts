@@ -5,7 +5,7 @@ import { inParallel } from "../../runtime/parallel.ts";
 import { isUnavailable } from "../../runtime/unavailable.ts";
 import type { FeedResultBody } from "../../schema/feed.ts";
 import { onlyThrottled, reasonsOf, sendTransaction } from "../../table/transact.ts";
-import { decideItem, type FeedRun, type PlacedItem } from "../decisions.ts";
+import { decideItem, type FeedRun, itemContext, type PlacedItem } from "../decisions.ts";
 import { resultOf } from "../items.ts";
 import { SharedCommit, writtenAs } from "./commits.ts";
 import { AccountMemory, type BatchMemory } from "./memory.ts";
@@ -85,7 +85,7 @@ async function decideLane(run: FeedRun, batch: BatchMemory, lane: Lane): Promise
   let hidden = false;
   for (const [place, { reading, account_id }] of leftOf(lane).entries()) {
     if (!reading.ok || (hidden && reading.item.type === "balance_operation")) break;
-    const context = run.newContext();
+    const context = itemContext(run, reading);
     // What fails here fails again where the item is decided alone, and is reported there.
     const decision = await decideItem(run, reading, account_id, memory, context).catch(() => undefined);
     if (decision === undefined || !decision.ok) break;

@@ -23,8 +23,11 @@ const work = publishing(api);
 
 const changing = routes.filter(({ method, auth }) => method !== "GET" && auth === "token");
 
-/** What a platform or a market reports is data: its record are its events, the ledger and the prices (ADR 0059). */
-const reports = ["send_feed_batch", "send_feed_quotes", "send_feed_snapshot", "set_sandbox_prices"];
+/**
+ * What a platform or a market reports is data: its record are its events, the ledger and the prices. The money in a
+ * batch has its entries (ADR 0059).
+ */
+const reports = ["send_feed_quotes", "send_feed_snapshot", "set_sandbox_prices"];
 /** A ticket changes no resource and lasts a minute; who uses it holds the token that it was issued for. */
 const tickets = ["create_stream_ticket"];
 
