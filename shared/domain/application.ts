@@ -12,6 +12,7 @@ import { type Actor, type Change, type Context, type Decision, later, refuse, un
 import { sameValue } from "./equality.ts";
 import { peopleOf } from "./people/person.ts";
 import { boundTo, isFreed, type NamedSources, refuseBound } from "./people/source-binding.ts";
+import { refuseOverlap } from "./rotation.ts";
 import type { Tenant } from "./tenant.ts";
 
 /**
@@ -281,8 +282,8 @@ export function revokeApplication(application: Application, context: Context): D
 
 /**
  * Decides `POST /applications/{id}/rotate_secret`. The secret of an application is worth all its scopes, so who asks
- * for a new one must hold them. While the one before still works there is no second rotation: it would end the first
- * overlap early.
+ * for a new one must hold them. A rotation without grace always works and ends every older secret. Another one waits
+ * while the secret before still works: it would end that overlap early.
  */
 export function rotateSecret(
   application: Application,
@@ -293,13 +294,9 @@ export function rotateSecret(
   const lacked = lackedScope(application.scopes, context);
   if (lacked !== undefined) return lacked;
   if (application.status === "revoked") return refuseRevoked();
-  const { previous_secret_expires_at: until } = application;
-  if (until !== null && until > context.now) {
-    return refuse("secret_rotation_in_progress", `The previous secret works until ${until}; rotate again after that.`, {
-      extra: { previous_secret_expires_at: until },
-    });
-  }
   const grace = request.grace_seconds ?? limits.applications.default_grace_seconds;
+  const overlapping = refuseOverlap(application, grace, context);
+  if (overlapping !== undefined) return overlapping;
   const moment = later(application.updated_at, context.now);
   const overlap = {
     previous_secret_sha256: application.secret_sha256,

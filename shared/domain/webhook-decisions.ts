@@ -3,6 +3,7 @@ import type { CreateWebhookEndpoint, RotateWebhookSecret, UpdateWebhookEndpoint 
 import { type Change, type Context, type Decision, type FieldError, later, refuse, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 import { mergeMetadata } from "./metadata.ts";
+import { refuseOverlap } from "./rotation.ts";
 import {
   type DrawnSecret,
   draftHealth,
@@ -200,8 +201,9 @@ export function deletedEndpointBody({ id }: WebhookEndpoint) {
 }
 
 /**
- * Decides `POST /webhook_endpoints/{id}/rotate_secret`. While the previous secret signs along there is no second
- * rotation: it would leave a receiver that knows only the first secret unable to verify.
+ * Decides `POST /webhook_endpoints/{id}/rotate_secret`. A rotation without grace always works and ends every older
+ * secret. Another one waits while the previous secret signs along: it would leave a receiver that knows only that
+ * secret unable to verify.
  */
 export function rotateEndpointSecret(
   { endpoint: stored, health }: ShownEndpoint,
@@ -210,12 +212,9 @@ export function rotateEndpointSecret(
   context: Context,
 ): Decision<ShownEndpoint> {
   const endpoint = inForce(stored, health);
-  const until = endpoint.previous_secret_expires_at;
-  if (until !== null && until > context.now) {
-    const detail = `The previous secret remains valid until ${until}; rotate again after that.`;
-    return refuse("secret_rotation_in_progress", detail, { extra: { previous_secret_expires_at: until } });
-  }
   const grace = request.grace_seconds ?? limits.webhooks.previous_secret_seconds;
+  const overlapping = refuseOverlap(endpoint, grace, context);
+  if (overlapping !== undefined) return overlapping;
   const ends = new Date(Date.parse(context.now) + grace * 1000).toISOString();
   const after: WebhookEndpoint = {
     ...endpoint,

@@ -108,8 +108,9 @@ export const rotateApplicationSecret = route({
   summary: "Rotate the secret of an application",
   description:
     "The new secret is shown only in this response. The previous secret remains valid for `grace_seconds`, one day " +
-    "by default. Then it is refused, and within a minute so are the tokens that were issued for it. The caller's " +
-    "token must hold every scope of the application.",
+    "by default. Then it is refused, and within a minute so are the tokens that were issued for it. While it is " +
+    "valid, only a rotation with `grace_seconds` 0 is accepted, which ends every older secret. The caller's token must " +
+    "hold every scope of the application.",
   file: "applications/rotate-secret",
   scope: "applications:write",
   grants: ["read", "put", "update"],

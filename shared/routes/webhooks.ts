@@ -110,7 +110,8 @@ export const rotateWebhookSecret = route({
   summary: "Rotate the signing secret",
   description:
     "The new secret is shown only in this response. Until `grace_seconds` have passed, one day by default, requests " +
-    "are also signed with the previous secret, and another rotation is refused.",
+    "are also signed with the previous secret, and another rotation is refused unless its `grace_seconds` is 0: that " +
+    "ends every older secret.",
   file: "webhooks/rotate-secret",
   scope: "webhooks:write",
   grants: ["read", "put", "update"],

@@ -202,6 +202,20 @@ describe("an application", () => {
     await expect(getToken(stack.baseUrl, second)).rejects.toThrow("401");
     await getToken(stack.baseUrl, third);
   });
+
+  it("works with its newest secret alone once it was rotated without grace, also while an overlap lasts", async () => {
+    const made = await makeApplication(stack.api);
+    const rotate = async (grace_seconds: number) => {
+      const path = `/applications/${made.id}/rotate_secret`;
+      const { body } = await stack.api.call<{ client_secret: string }>("POST", path, { body: { grace_seconds } });
+      return { client_id: made.client_id, client_secret: body.client_secret };
+    };
+    const second = await rotate(604_800);
+    await getToken(stack.baseUrl, made);
+    const newest = await rotate(0);
+    for (const ended of [made, second]) await expect(getToken(stack.baseUrl, ended)).rejects.toThrow("401");
+    await getToken(stack.baseUrl, newest);
+  });
 });
 
 const [redirect_uri, logout_uri] = ["http://127.0.0.1:3000/signed-in", "http://127.0.0.1:3000/"];

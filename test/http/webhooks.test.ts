@@ -150,7 +150,7 @@ describe("rotating a secret", () => {
   const rotate = (caller: TestCaller, id: string, body: object = {}) =>
     api.call(caller, "POST", `/webhook_endpoints/${id}/rotate_secret`, { body });
 
-  it("shows a new one, keeps the previous one for a day, and refuses a second rotation until then", async () => {
+  it("shows a new one, keeps the previous one for a day, and refuses to end that early but for no grace", async () => {
     const caller = newCaller();
     const { body: made } = await create(caller);
     const { status, body } = await rotate(caller, made.id);
@@ -163,8 +163,13 @@ describe("rotating a secret", () => {
     const owner = { tenant_id: caller.tenant_id, id: made.id };
     expect(await openWebhookSecret(owner, String(item?.["secret"]))).toBe(body.secret);
     expect(await openWebhookSecret(owner, String(item?.["previous_secret"]))).toBe(made.secret);
-    const again = await rotate(caller, made.id, { grace_seconds: 0 });
+    const again = await rotate(caller, made.id, { grace_seconds: 1 });
     expect([again.status, again.body.code]).toEqual([409, "secret_rotation_in_progress"]);
+    const ended = await rotate(caller, made.id, { grace_seconds: 0 });
+    expect([ended.status, ended.body.previous_secret_expires_at]).toEqual([200, null]);
+    const [after] = await stored(caller, "WEBHOOK");
+    expect(await openWebhookSecret(owner, String(after?.["secret"]))).toBe(ended.body.secret);
+    expect(after?.["previous_secret"]).toBeNull();
   });
 
   it("without a grace period ends the previous one at once; more than a day is refused", async () => {

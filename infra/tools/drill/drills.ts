@@ -79,10 +79,13 @@ async function flood(session: Session): Promise<readonly string[]> {
 async function leakedSecret(session: Session): Promise<readonly string[]> {
   const leaked = await made(session, "/applications", { name: "Leaked", scopes: ["clients:read"] });
   const { id, client_id, client_secret } = leaked;
+  const path = `/applications/${id}/rotate_secret`;
+  const rotated = await session.expect(200, "POST", path, [functionOf("rotate_application_secret")], { body: {} });
   const issued = await session.issue({ client_id, client_secret });
   const reply = await send(`${session.baseUrl}/clients`, "GET", { token: issued.body.access_token });
   return [
-    `The application ${id} has leaked: with its secret GET /clients is answered ${reply.status}.`,
+    `The application ${id} has leaked: its secret was rotated as usual and works until ` +
+      `${rotated.body.previous_secret_expires_at}; with a token for it GET /clients is answered ${reply.status}.`,
     `Client id   ${client_id}`,
     `Secret      ${client_secret}`,
     `To repair   POST /applications/${id}/rotate_secret {"grace_seconds":0}, or DELETE /applications/${id}`,

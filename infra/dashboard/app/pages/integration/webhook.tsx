@@ -183,19 +183,35 @@ function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
   );
 }
 
+const graceHours = [
+  ["0", "At once"],
+  ["3600", "After 1 hour"],
+  ["86400", "After 24 hours"],
+] as const;
+
 function rotation(id: string) {
   return {
     word: "Rotate signing secret",
     dialog: (close: () => void) => (
-      <ConfirmDialog
+      <FormDialog<Schemas["IssuedWebhookEndpoint"]>
         title="Rotate the signing secret"
-        text="Deliveries are signed with both secrets for 24 hours."
-        word="Rotate"
-        run={(key) =>
-          command<Schemas["IssuedWebhookEndpoint"]>("POST", "/webhook_endpoints/{id}/rotate_secret", {
+        fields={[
+          {
+            name: "grace_seconds",
+            label: "The previous secret ends",
+            kind: "choice",
+            values: graceHours,
+            first: "86400",
+            help: "Deliveries are signed with both until then. Choose at once when the secret has leaked.",
+          },
+        ]}
+        submit="Rotate"
+        foot="The secret is shown once, in the next step."
+        run={(entered, key) =>
+          command("POST", "/webhook_endpoints/{id}/rotate_secret", {
             key,
             path: { id },
-            body: { grace_seconds: 86_400 },
+            body: { grace_seconds: Number(textOf(entered, "grace_seconds")) },
           })
         }
         onDone={(issued) =>
