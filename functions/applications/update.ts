@@ -2,7 +2,6 @@ import { amendApplication, applicationBody } from "../../shared/domain/applicati
 import { notFound } from "../../shared/domain/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateApplication } from "../../shared/routes/applications.ts";
-import { rangesWithin } from "../../shared/runtime/address.ts";
 import { ref } from "../../shared/table/store.ts";
 import { sourceRefs } from "../../shared/trading/items.ts";
 
@@ -16,7 +15,7 @@ export const handler = await command(
     });
     if (application === undefined) return notFound();
     expectVersion(application.version);
-    return amendApplication(application, body, sources, context, rangesWithin);
+    return amendApplication(application, body, sources, context);
   },
   applicationBody,
 );

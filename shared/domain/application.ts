@@ -11,7 +11,7 @@ import type { MeBody } from "../schema/service.ts";
 import { type Actor, type Change, type Context, type Decision, later, refuse, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 import { peopleOf } from "./people/person.ts";
-import { boundTo, isFreed, type NamedSources, refuseBound } from "./people/source-binding.ts";
+import { boundTo, type NamedSources, refuseBound } from "./people/source-binding.ts";
 import { refuseOverlap } from "./rotation.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -237,36 +237,38 @@ export function registerApplication(
 }
 
 /**
- * Decides `PATCH /applications/{id}`. A patch that says what is already so changes nothing. A token that adds a scope,
- * an address or a source must hold every scope of the application: else one that holds less could open one that holds
- * more. `within` tells whether every address of the first list is one of the second; an empty list is every address.
+ * Decides `PATCH /applications/{id}`. A patch that says what is already so changes nothing. Who changes an application
+ * must hold every scope that it has before and after: else one that holds less could open one that holds more, or shut
+ * it out of its addresses.
  */
 export function amendApplication(
   application: Application,
   patch: UpdateApplication,
   sources: NamedSources,
   context: Context,
-  within: (ranges: readonly string[], allowed: readonly string[]) => boolean,
 ): Decision<Application> {
   const scopes = patch.scopes === undefined ? application.scopes : inOrder(patch.scopes);
   const allowed = patch.allowed_ips === undefined ? application.allowed_ips : distinct(patch.allowed_ips ?? []);
   const { source_ids: bound = [], ...others } = application;
   const source_ids = patch.source_ids === undefined ? bound : distinct(patch.source_ids ?? []);
-  const added = scopes.some((scope) => !application.scopes.includes(scope));
-  const widened = added || isFreed(bound, source_ids) || !within(allowed, application.allowed_ips);
-  const lacked = widened ? lackedScope([...application.scopes, ...scopes], context) : undefined;
-  const refusal = lacked ?? refuseBound(patch.source_ids ?? [], sources, { scopes, source_ids });
-  if (refusal !== undefined) return refusal;
   const name = patch.name ?? application.name;
   const merged: Application = { ...others, name, scopes, allowed_ips: allowed, ...boundTo(source_ids) };
   if (sameValue(merged, application)) return unchanged(application);
+  const lacked = lackedScope([...application.scopes, ...scopes], context);
+  const refusal = lacked ?? refuseBound(patch.source_ids ?? [], sources, { scopes, source_ids });
+  if (refusal !== undefined) return refusal;
   if (application.status === "revoked") return refuseRevoked();
   return written(application, merged, context);
 }
 
-/** Decides `DELETE /applications/{id}`: final, and the gateway's key goes with it. A repeat changes nothing. */
+/**
+ * Decides `DELETE /applications/{id}`: final, and the gateway's key goes with it. A repeat changes nothing. Who revokes
+ * an application must hold its scopes: it may be one that more depends on than they may do.
+ */
 export function revokeApplication(application: Application, context: Context): Decision<Application> {
   if (application.status === "revoked") return unchanged(application);
+  const lacked = lackedScope(application.scopes, context);
+  if (lacked !== undefined) return lacked;
   const moment = later(application.updated_at, context.now);
   const revoked: Application = {
     ...application,

@@ -14,6 +14,8 @@ export interface Caller {
   readonly client_id: string;
   /** The family of an application's token; empty for an operator. */
   readonly family_id: string;
+  /** Number of the client secret behind an application's token. */
+  readonly secret_number?: number;
   readonly scopes: readonly Scope[];
   /** Address ranges (CIDR) that the application may call from; empty if any address is allowed. */
   readonly allowed_ips: readonly string[];
@@ -46,6 +48,7 @@ export function callerOf(event: { readonly requestContext: { readonly authorizer
     ...(text("audit_key") === "" ? {} : { audit_key: text("audit_key") }),
     client_id: text("client_id"),
     family_id: text("family_id"),
+    ...(text("secret_number") === "" ? {} : { secret_number: Number(text("secret_number")) }),
     scopes: words("scopes") as Scope[],
     allowed_ips: words("allowed_ips"),
     source_ids: words("source_ids"),

@@ -21,6 +21,7 @@ import type { SealingOf } from "./idempotency.ts";
 import { HttpProblem, refused } from "./problem.ts";
 import { matchesVersion, notModified, type ResourceBody, resourceReply } from "./reply.ts";
 import { refusalAnswer } from "./response.ts";
+import { checkStanding, standingOf } from "./standing.ts";
 import { warmedUp } from "./warm-up.ts";
 
 /**
@@ -102,6 +103,7 @@ export function command<R extends ShippedRoute, T>(
     let shown: { readonly result: T } | undefined;
     const outcome = await execute<T>({
       tenant_id: callerIn(exchange).tenant_id,
+      standing: standingOf(exchange, callerIn(exchange)),
       idempotency: exchange.idempotency,
       newContext: () => contextOf(exchange, originOf(exchange)),
       decide: (load, context) => {
@@ -178,6 +180,7 @@ export function ingest<R extends ShippedRoute>(
 ): Promise<Handler> {
   const order = replyOrder(row.reply);
   const handler = endpoint(row, [admitCaller, countRate], async (exchange) => {
+    await checkStanding(exchange, callerIn(exchange));
     const receipt = await work({
       ...requestOf<R>(exchange, loaderFor(exchange), order),
       newContext: () => contextOf(exchange),

@@ -38,6 +38,8 @@ export interface Authorized {
   readonly client_id: string;
   /** The family of an application's token. */
   readonly family_id?: string;
+  /** Number of the client secret behind that family. */
+  readonly secret_number?: number;
   /** The scopes of the token that its holder still has: taking one away works within the authorizer's cache time. */
   readonly scopes: readonly string[];
   readonly allowed_ips: readonly string[];
@@ -52,7 +54,8 @@ export function authorizerAnswer(
   authorized: Omit<Authorized, "gateway_key">,
   { effect, resource }: { readonly effect: "Allow" | "Deny"; readonly resource: string },
 ): APIGatewayAuthorizerResult {
-  const { tenant_id, actor, role, audit_key, client_id, family_id, scopes, allowed_ips, source_ids } = authorized;
+  const { tenant_id, actor, role, audit_key, client_id, family_id, secret_number, scopes } = authorized;
+  const { allowed_ips, source_ids } = authorized;
   return {
     principalId: actor.id,
     policyDocument: {
@@ -67,6 +70,7 @@ export function authorizerAnswer(
       ...(audit_key === undefined ? {} : { audit_key }),
       ...(family_id === undefined ? {} : { family_id }),
       ...(source_ids === undefined ? {} : { source_ids: source_ids.join(" ") }),
+      ...(secret_number === undefined ? {} : { secret_number: String(secret_number) }),
       ...{ scopes: scopes.join(" "), allowed_ips: allowed_ips.join(" ") },
     },
   };
@@ -137,6 +141,7 @@ function authorizedApplication(
     actor: applicationActor(application),
     client_id,
     family_id: family.id,
+    secret_number: family.secret_number,
     scopes: heldScopes(claims, application.scopes),
     allowed_ips,
     ...(source_ids !== undefined && { source_ids }),

@@ -101,6 +101,7 @@ export const updateAccount = route({
   file: "accounts/update",
   scope: "accounts:write",
   further_scopes: ["accounts:terms"],
+  standing: "read",
   grants: ["read", "read:quotes", "query", "put", "update", "delete"],
   body: UpdateAccountRequest,
   media: "merge_patch",

@@ -38,7 +38,8 @@ export const createApplication = route({
     "that the caller's token holds.",
   file: "applications/create",
   scope: "applications:write",
-  grants: ["read", "put", "update"],
+  standing: "held",
+  grants: ["read", "put", "update", "check"],
   globals: { put: ["client_ids"] },
   secrets: ["service_key"],
   secret: true,
@@ -72,10 +73,11 @@ export const updateApplication = route({
   summary: "Update an application",
   description:
     "A merge patch (RFC 7396). Removing a scope or an address takes effect within a minute, also for tokens that " +
-    "were already issued; an added scope takes effect with the next token. To add a scope or to allow more " +
-    "addresses, the caller's token must hold every scope of the application.",
+    "were already issued; an added scope takes effect with the next token. The " +
+    "caller's token must hold every scope of the application, before and after.",
   file: "applications/update",
   scope: "applications:write",
+  standing: "read",
   grants: ["read", "put", "update"],
   body: UpdateApplicationRequest,
   media: "merge_patch",
@@ -92,11 +94,14 @@ export const revokeApplication = route({
   tag: "Applications",
   summary: "Revoke an application",
   description:
-    "Permanent. The application gets no more tokens, and tokens that were already issued are refused within a minute.",
+    "Permanent. The application gets no more tokens, and tokens that were already issued are refused within a minute. " +
+    "The caller's token must hold every scope of the application.",
   file: "applications/revoke",
   scope: "applications:write",
+  standing: "read",
   grants: ["read", "put", "update"],
   reply: ApiApplication,
+  refusals: ["insufficient_scope"],
 });
 
 /** `POST /applications/{id}/rotate_secret` */
@@ -113,7 +118,8 @@ export const rotateApplicationSecret = route({
     "hold every scope of the application.",
   file: "applications/rotate-secret",
   scope: "applications:write",
-  grants: ["read", "put", "update"],
+  standing: "held",
+  grants: ["read", "put", "update", "check"],
   secrets: ["service_key"],
   secret: true,
   body: RotateApplicationSecretRequest,

@@ -126,6 +126,7 @@ export const requeueCommand = route({
     "command that sets a term of an account needs none of this, since it may be repeated.",
   file: "feed/requeue-command",
   scope: "transactions:settle",
+  standing: "read",
   grants: ["read", "query", "put", "update", "delete", "read:quotes"],
   reply: Command,
   refusals: ["illegal_transition", "four_eyes_required"],

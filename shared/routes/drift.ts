@@ -142,6 +142,7 @@ set aside and all of its commands have ended; this is checked again at the appro
 - With other lots or another direction the position here is closed and that of the platform is opened.`,
   file: "feed/resolve-drift",
   scope: "transactions:settle",
+  standing: "read",
   grants: ["read", "query", "put", "update", "delete", "read:quotes"],
   body: ResolveDriftRequest,
   reply: Drift,

@@ -69,6 +69,13 @@ export interface Route {
    * and address, because the caller is not known before.
    */
   readonly rate: "standard" | "quotes" | "feed" | "feed_quotes" | "token" | "none";
+  /**
+   * Whether a command reads the application or operator who calls once more, since the authorizer's answer is up to a
+   * minute old: `read` with the first read that it makes anyway; `held` as a condition of its commit too, and
+   * `held_by_operators` only where an operator calls. At 50 commands a second a condition would make the item of an
+   * application hot (ADR 0006).
+   */
+  readonly standing?: "read" | "held" | "held_by_operators";
   readonly grants: readonly Grant[];
   /** Partitions without a tenant that a grant includes, or the right to count requests. */
   readonly globals?: Readonly<Partial<Record<"read" | "query" | "put" | "count", readonly GlobalPartition[]>>>;
@@ -138,6 +145,7 @@ export type ShippedRoute = Pick<
   | "keyed"
   | "cleaned"
   | "secret"
+  | "standing"
   | "reply"
   | "status"
 >;

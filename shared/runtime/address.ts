@@ -19,27 +19,6 @@ export function addressInRanges(address: string, ranges: readonly string[]): boo
 }
 
 /**
- * Whether every address of `ranges` is one of `allowed`; an empty list is every address. A range that only several of
- * the others cover together counts as outside, and so does one of the other family.
- */
-export function rangesWithin(ranges: readonly string[], allowed: readonly string[]): boolean {
-  if (allowed.length === 0 || ranges.length === 0) return allowed.length === 0;
-  return ranges.every((range) => {
-    const { base, family, bits } = partsOf(range);
-    return allowed.some((one) => {
-      const outer = partsOf(one);
-      return outer.family === family && outer.bits <= bits && addressInRanges(base, [one]);
-    });
-  });
-}
-
-function partsOf(range: string) {
-  const [base = "", bits] = range.split("/");
-  const family = familyOf(base);
-  return { base, family, bits: Number(bits ?? (family === undefined ? 0 : widths[family])) };
-}
-
-/**
  * What counts as one place that requests come from: an IPv4 address, or the 64 leading bits of an IPv6 address, since
  * the holder of one of those has all that begin with them (RFC 4291 2.5.4).
  */

@@ -33,10 +33,11 @@ import {
   webhookHealths,
   webhooks,
 } from "./entities.ts";
+import { isStill } from "./expression.ts";
 import type { UntoldAudit } from "./outbox.ts";
 import { readRawItem, table, tableOf, tryRead } from "./table.ts";
 import { backoffMs, onlyThrottled, reasonsOf, sendTransaction } from "./transact.ts";
-import { putReply, type TransactItem, writeOf } from "./write.ts";
+import { checkMember, keyIn, putReply, type TransactItem, writeOf } from "./write.ts";
 
 /**
  * A stored item that a handler asks for, typed by its kind. The tenant is filled in from the token, never from the
@@ -123,10 +124,20 @@ export type Committable<R> =
     }
   | Extract<Decision<R>, { ok: false }>;
 
+/** What a command reads of who commands: an application or an operator. */
+export interface CallerStanding {
+  readonly ref: Ref<{ readonly version: number }>;
+  /** @throws an error that is the answer, where they may not command any more */
+  readonly check: (stored: unknown) => void;
+  /** Whether the commit holds only while they are as they were read. */
+  readonly held: boolean;
+}
+
 /** A command to run: `decide` may run several times, each time from new reads. */
 export interface Command<R> {
   readonly tenant_id: string;
   readonly idempotency?: IdempotencyScope | undefined;
+  readonly standing?: CallerStanding | undefined;
   readonly newContext: () => Context;
   readonly decide: (load: Load, context: Context) => Promise<Committable<R>>;
   readonly show: (result: R) => Reply;
@@ -268,9 +279,11 @@ type Attempt = Outcome | { readonly kind: "again"; readonly conflict: boolean };
 
 async function attemptOnce<R>(command: Command<R>): Promise<Attempt> {
   const context = command.newContext();
+  const reads = readsOf(command);
   let decision: Committable<R>;
   try {
-    decision = await command.decide(loaderOf(command), context);
+    decision = await command.decide(reads.load, context);
+    if (reads.owesStanding()) await reads.load({});
   } catch (error) {
     if (error instanceof StoredReplyFound) return replayOf(error.stored, command.idempotency);
     throw error;
@@ -278,36 +291,67 @@ async function attemptOnce<R>(command: Command<R>): Promise<Attempt> {
   if (!decision.ok) return settleRefusal(command, decision.refusal);
   const reply = command.show(decision.result);
   if (decision.changes.length === 0) return settleUnchanged(command, reply);
-  return commit(command, decision, reply, context);
+  return commit(command, decision, reply, { context, held: reads.held() });
 }
 
-/** The first read of a decision carries the stored answer along, so looking for it costs no round trip. */
-function loaderOf<R>(command: Command<R>): Load {
+/** The reads of one decision. */
+interface Reads {
+  readonly load: Load;
+  /** Whether the decision has read nothing, and so not who commands. */
+  readonly owesStanding: () => boolean;
+  /** The condition that who commands is as they were read; undefined where the commit does not ask for it. */
+  readonly held: () => ReturnType<typeof checkMember> | undefined;
+}
+
+/**
+ * The first read of a decision carries along the stored answer and who commands, so looking for them costs no round
+ * trip. A stored answer comes first: it changes nothing, and who lost the answer to the rotation of their own secret
+ * gets in by it alone.
+ */
+function readsOf<R>({ tenant_id, idempotency: scope, standing }: Command<R>): Reads {
   let first = true;
-  return async (refs) => {
-    const scope = command.idempotency;
-    if (!first || scope === undefined) return loadItems(command.tenant_id, refs);
+  let caller: { readonly version: number } | undefined;
+  const load: Load = async (refs) => {
+    if (!first || (scope === undefined && standing === undefined)) return loadItems(tenant_id, refs);
     first = false;
-    const stored: Ref<StoredReply> = {
-      keyIn: (tenant) => storedReplies.key(tenant, scope.application_id, scope.key_hash),
-    };
-    const { stored_reply, ...found } = await loadItems(command.tenant_id, { ...refs, stored_reply: stored });
+    const { stored_reply, who_commands, ...found } = await loadItems(tenant_id, {
+      ...refs,
+      ...(scope === undefined ? {} : { stored_reply: storedReplyRef(scope) }),
+      ...(standing === undefined ? {} : { who_commands: standing.ref }),
+    });
     const reply = stored_reply as StoredReply | undefined;
     if (reply !== undefined && reply.expires_at >= nowMs() / 1000) throw new StoredReplyFound(reply);
+    standing?.check(who_commands);
+    caller = who_commands as typeof caller;
     return found as never;
   };
+  return {
+    load,
+    owesStanding: () => first && standing !== undefined,
+    held: () => {
+      if (standing?.held !== true || caller === undefined) return undefined;
+      return checkMember(standing.ref.keyIn(tenant_id), isStill({ version: caller.version }));
+    },
+  };
+}
+
+function storedReplyRef({ application_id, key_hash }: IdempotencyScope): Ref<StoredReply> {
+  return { keyIn: (tenant) => storedReplies.key(tenant, application_id, key_hash) };
 }
 
 async function commit<R>(
   command: Command<R>,
   decision: Extract<Committable<R>, { ok: true }>,
   reply: Reply,
-  context: Context,
+  { context, held }: { readonly context: Context; readonly held: TransactItem | undefined },
 ): Promise<Attempt> {
   const tenant = command.tenant_id;
   const stored = command.idempotency && (await storedReplyOf(command.idempotency, tenant, reply));
+  const changes = decision.changes.map((change) => (change.op === "prepared" ? change.item : writeOf(change, tenant)));
   const items: TransactItem[] = [
-    ...decision.changes.map((change) => (change.op === "prepared" ? change.item : writeOf(change, tenant))),
+    ...changes,
+    // Who changes their own item has its version as a condition already.
+    ...(held === undefined || changes.some((change) => isSameItem(change, held)) ? [] : [held]),
     ...announcementOf(command, decision, context),
     ...(stored === undefined ? [] : [putReply(stored, Math.floor(nowMs() / 1000))]),
   ];
@@ -315,7 +359,10 @@ async function commit<R>(
     await sendTransaction(items);
     return { kind: "fresh", reply };
   } catch (error) {
-    return afterCancellation(error, command, decision.changes, stored === undefined ? -1 : items.length - 1);
+    return afterCancellation(error, command, decision.changes, {
+      reply: stored === undefined ? -1 : items.length - 1,
+      held: held === undefined ? -1 : items.indexOf(held),
+    });
   }
 }
 
@@ -327,7 +374,7 @@ async function afterCancellation<R>(
   error: unknown,
   command: Command<R>,
   changes: readonly (Change | PreparedChange)[],
-  replyIndex: number,
+  { reply: replyIndex, held }: { readonly reply: number; readonly held: number },
 ): Promise<Attempt> {
   const reasons = reasonsOf(error);
   // A call that was given up may have been carried out: to decide again would be to do it twice.
@@ -341,11 +388,15 @@ async function afterCancellation<R>(
   if (reasons.some(({ Code }) => Code === "TransactionConflict" || isThrottle(Code)))
     return { kind: "again", conflict: true };
   const taken = changes.findIndex((change, index) => change.op === "claim" && failed(index));
-  const stale = changes.some((change, index) => change.op !== "claim" && failed(index));
+  const stale = failed(held) || changes.some((change, index) => change.op !== "claim" && failed(index));
   const claim = changes[taken];
   if (!stale && claim?.op === "claim" && claim.drawn !== true) return settleRefusal(command, claim.refusal);
   if (stale || claim !== undefined) return { kind: "again", conflict: false };
   throw error;
+}
+
+function isSameItem(one: TransactItem, other: TransactItem): boolean {
+  return identityOf(keyIn(one)) === identityOf(keyIn(other));
 }
 
 async function settleRefusal<R>(command: Command<R>, refusal: Refusal): Promise<Attempt> {

@@ -98,6 +98,12 @@ export function deleteMember(key: Key, when?: ItemChange["when"]) {
   return { Delete: { ...placeOf(key), ...expressionOf({ when }) } };
 }
 
+/** Changes nothing: the transaction holds only while these conditions do. */
+export function checkMember(key: Key, when: NonNullable<ItemChange["when"]>) {
+  const { ConditionExpression = "", ...condition } = expressionOf({ when });
+  return { ConditionCheck: { ...placeOf(key), ConditionExpression, ...condition } };
+}
+
 /** Puts an item that must not exist yet. */
 export function putNew<T extends object>(entity: Entity<T>, item: T) {
   return putMember(entity, item, [isNew]);

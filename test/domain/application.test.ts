@@ -4,11 +4,11 @@ import {
   amendApplication,
   draftApplication,
   registerApplication,
+  revokeApplication,
   rotateSecret,
 } from "../../shared/domain/application.ts";
 import type { Context, Decision } from "../../shared/domain/decision.ts";
 import { type Role, scopesOf } from "../../shared/roles.ts";
-import { rangesWithin } from "../../shared/runtime/address.ts";
 import type { UpdateApplication } from "../../shared/schema/application.ts";
 import type { Scope } from "../../shared/schema/scope.ts";
 import { accepted, decisionContext, decisionTime, refused, tenantId } from "../support/builders/decisions.ts";
@@ -40,12 +40,15 @@ const drawn = { secret: "sec", sha256: "00", client_id: "app_BBBBBBBBBBBBBBBBBBB
 const by =
   (scopes: readonly Scope[]) =>
   (patch: UpdateApplication, application = strong) =>
-    amendApplication(application, patch, sources, decisionContext({ scopes }), rangesWithin);
+    amendApplication(application, patch, sources, decisionContext({ scopes }));
 const byWeaker = by(["applications:write", "clients:read", "events:read"]);
 const byEqual = by(["applications:write", "clients:read", "events:read", "transactions:approve"]);
 
 describe("an application that holds more than the caller's token", () => {
   it.each([
+    ["another name", { name: "CRM" }],
+    ["no addresses but a part of its own", { allowed_ips: ["203.0.113.128/25", "203.0.113.7", "2001:db8:1::/48"] }],
+    ["fewer scopes", { scopes: ["clients:read"] }],
     ["another scope, which the token holds", { scopes: [...strong.scopes, "events:read"] }],
     ["another scope in place of the one that the token lacks", { scopes: ["clients:read", "events:read"] }],
     ["every address", { allowed_ips: null }],
@@ -64,16 +67,20 @@ describe("an application that holds more than the caller's token", () => {
     expect(accepted(byEqual(patch as UpdateApplication, application)).result.version).toBe(2);
   });
 
-  it.each([
-    ["renamed", { name: "CRM" }],
-    ["bound to a part of its addresses", { allowed_ips: ["203.0.113.128/25", "203.0.113.7", "2001:db8:1::/48"] }],
-    ["bound to one of its ranges", { allowed_ips: ["203.0.113.0/24"] }],
-    ["bound to a source", { source_ids: [live] }],
-    ["bound to fewer sources", { source_ids: [live] }, { ...strong, source_ids: [live, demo] }],
-    ["left with fewer scopes", { scopes: ["clients:read"] }],
-    ["bound although it is unbound", { allowed_ips: ["198.51.100.7"] }, { ...strong, allowed_ips: [] }],
-  ] as const)("can be %s", (_, patch, application: Application = strong) => {
-    expect(accepted(byWeaker(patch as UpdateApplication, application)).result.version).toBe(2);
+  it("is not revoked, nor rotated, and one that is revoked stays so for everybody", () => {
+    const weaker = decisionContext({ scopes: ["applications:write", "clients:read"] });
+    const equal = decisionContext({ scopes: ["applications:write", ...strong.scopes] });
+    const lacks = { code: "insufficient_scope", extra: { scope: "transactions:approve" } };
+    expect(refused(revokeApplication(strong, weaker))).toMatchObject(lacks);
+    expect(refused(rotateSecret(strong, { grace_seconds: 0 }, { secret: "sec", sha256: "00" }, weaker))).toMatchObject(
+      lacks,
+    );
+    const revoked = accepted(revokeApplication(strong, equal)).result;
+    expect(accepted(revokeApplication(revoked, weaker)).result).toEqual(revoked);
+  });
+
+  it("is left as it is by a patch that says what is so", () => {
+    expect(accepted(byWeaker({ name: strong.name })).result).toEqual(strong);
   });
 });
 
@@ -84,7 +91,7 @@ describe("an application that decides policies", () => {
     return {
       made: (context) => registerApplication({ name: "CRM", scopes: [scope] }, { tenant, sources }, drawn, context),
       "made of another": (context) =>
-        amendApplication(events, { scopes: [scope, "events:read"] }, {}, context, rangesWithin),
+        amendApplication(events, { scopes: [scope, "events:read"] }, {}, context),
       "given a new secret": (context) => rotateSecret(holding, {}, drawn, context),
     };
   };

@@ -9,11 +9,6 @@ export function boundTo(source_ids: readonly string[] = []): { readonly source_i
   return source_ids.length === 0 ? {} : { source_ids: [...new Set(source_ids)] };
 }
 
-/** Whether an application may write for a source afterwards that it may not write for now. */
-export function isFreed(bound: readonly string[], source_ids: readonly string[]): boolean {
-  return bound.length > 0 && (source_ids.length === 0 || source_ids.some((id) => !bound.includes(id)));
-}
-
 /**
  * Why an application cannot be bound to sources: one that a request names is not there, or the application administers
  * and could make another one that is bound to none. Undefined where it can.

@@ -197,7 +197,9 @@ describe("an owner among owners", () => {
     const operatorBy = async (id: string): Promise<TestCaller> => {
       const item = (await scanTable(api.emulator)).find((one) => one["id"] === id && one.et === "OPERATOR");
       const operator_ids = (item?.["former_ids"] ?? []) as string[];
-      return { ...as, operator: { id, name: "Ana", role: "finance" }, operator_ids };
+      // They have signed in since.
+      await changeItem(operators.key(as.tenant_id, id), { set: { status: "active", role: "finance" } });
+      return { ...as, scopes: scopesOf("finance", "sandbox"), operator: { id, name: "Ana", role: "finance" }, operator_ids };
     };
     const back = async (): Promise<string> => (await invite({ email: "ana@example.com" }, as)).body.id;
     const first = await back();

@@ -31,7 +31,7 @@ it("in every order and with lost answers, only the newest secret gets a token af
         const newest: string = answer.body.client_secret;
         if (fate !== "lost") seen.push(newest);
         if (grace !== 0) continue;
-        // Nobody else gets in, and who lost the answer rotates again, which works.
+        // No older secret gets in, and who lost the answer rotates again, which works.
         for (const older of seen.filter((secret) => secret !== newest)) expect(await accepted(older)).toBe(false);
         expect(await accepted(newest)).toBe(true);
       }

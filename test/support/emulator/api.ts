@@ -2,10 +2,12 @@ import { fileURLToPath } from "node:url";
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
+import { draftApplication } from "../../../shared/domain/application.ts";
 import { draftOperator } from "../../../shared/domain/people/operator.ts";
 import { draftTenant } from "../../../shared/domain/tenant.ts";
 import type { Handler } from "../../../shared/http/endpoint.ts";
-import { operators, uniques } from "../../../shared/table/entities.ts";
+import { scopes } from "../../../shared/schema/scope.ts";
+import { applications, operators, uniques } from "../../../shared/table/entities.ts";
 import { judge } from "../rules/description.ts";
 import { type Emulator, functionEnvironment, startEmulator } from "./emulator.ts";
 import { answerBytes, quotas } from "./item-size.ts";
@@ -67,11 +69,13 @@ export async function startApi(...parts: readonly ("stream" | "watched")[]): Pro
     return known;
   };
   const people = new Map<string, Promise<void>>();
-  const personOf = (caller: TestCaller) => {
-    const { operator, tenant_id } = caller;
-    if (operator === undefined) return;
-    const known = people.get(operator.id) ?? putOperator(emulator, tenant_id, operator);
-    people.set(operator.id, known);
+  const callerOf = (caller: TestCaller) => {
+    const { operator, tenant_id, application_id } = caller;
+    const id = operator?.id ?? application_id;
+    const put = () =>
+      operator === undefined ? putApplication(emulator, caller) : putOperator(emulator, tenant_id, operator);
+    const known = people.get(id) ?? put();
+    people.set(id, known);
     return known;
   };
   return {
@@ -83,7 +87,7 @@ export async function startApi(...parts: readonly ("stream" | "watched")[]): Pro
     secretsManager,
     queues,
     call: async (caller, method, address, parts) => {
-      if (caller !== undefined) await Promise.all([tenantOf(caller), personOf(caller)]);
+      if (caller !== undefined) await Promise.all([tenantOf(caller), callerOf(caller)]);
       const { row, event } = proxyEvent(caller, method, address, parts);
       const handler = await handlerOf(row.file);
       const sent = seenRequest(method, address, event);
@@ -109,6 +113,21 @@ async function putTenant(emulator: Emulator, id: string): Promise<void> {
   await emulator.client.send(new PutItemCommand({ TableName: emulator.tableName, Item: marshall(tenant) }));
 }
 
+/**
+ * The application that a caller is, unless the test has made it: who has no item cannot have got a token. It is in no
+ * list, so that a brokerage has the applications alone that its test makes.
+ */
+async function putApplication(
+  { client, tableName: TableName }: Emulator,
+  { tenant_id, application_id: id, client_id }: TestCaller,
+): Promise<void> {
+  const request = { tenant_id, environment: "sandbox", name: "Test", scopes, allowed_ips: [] } as const;
+  const draws = { id, client_id, secret_sha256: "", api_key_seed: "", now: new Date(0).toISOString() };
+  const application = { ...draftApplication(request, draws), api_key_id: "key", wake_at: null };
+  const Item = marshall({ ...applications.key(tenant_id, id), et: applications.et, ...application });
+  await putOnce(client, { TableName, Item });
+}
+
 /** The operator that a caller is, unless the test has put its own: who has no item cannot have signed in. */
 async function putOperator(
   { client, tableName: TableName }: Emulator,
@@ -122,14 +141,22 @@ async function putOperator(
   const keys = { ...operators.key(tenant, id), ...operators.indexesOf(signedIn) };
   const operator = { ...keys, et: operators.et, ...signedIn };
   const claim = { ...uniques.key(tenant, "operator_email", email), et: uniques.et, owner_id: id };
-  const isNew = { TableName, ConditionExpression: "attribute_not_exists(pk)" };
+  if (!(await putOnce(client, { TableName, Item: marshall(operator) }))) return;
+  await client.send(new PutItemCommand({ TableName, Item: marshall(claim) }));
+}
+
+/** Puts an item unless it is there; whether it was put. */
+async function putOnce(
+  client: Emulator["client"],
+  input: ConstructorParameters<typeof PutItemCommand>[0],
+): Promise<boolean> {
   try {
-    await client.send(new PutItemCommand({ ...isNew, Item: marshall(operator) }));
+    await client.send(new PutItemCommand({ ...input, ConditionExpression: "attribute_not_exists(pk)" }));
+    return true;
   } catch (error) {
-    if ((error as Error).name === "ConditionalCheckFailedException") return;
+    if ((error as Error).name === "ConditionalCheckFailedException") return false;
     throw error;
   }
-  await client.send(new PutItemCommand({ TableName, Item: marshall(claim) }));
 }
 
 async function loadHandler(file: string): Promise<Handler> {

@@ -18,6 +18,8 @@ export interface TestCaller {
   readonly source_ids?: readonly string[];
   /** The family of its token. */
   readonly family_id?: string;
+  /** Number of the client secret behind its token; the first one by default. */
+  readonly secret_number?: number;
   /** The operators behind the application. */
   readonly operator_ids?: readonly string[];
   /** The operator who calls, in the place of the application. */
@@ -199,6 +201,7 @@ function authorizerContext(caller: TestCaller) {
     ...(caller.operator?.audit_key === undefined ? {} : { audit_key: caller.operator.audit_key }),
     client_id: caller.client_id,
     ...(caller.family_id === undefined ? {} : { family_id: caller.family_id }),
+    ...(caller.operator === undefined && { secret_number: String(caller.secret_number ?? 1) }),
     scopes: caller.scopes.join(" "),
     allowed_ips: caller.allowed_ips.join(" "),
     ...(caller.source_ids === undefined ? {} : { source_ids: caller.source_ids.join(" ") }),
