@@ -90,8 +90,7 @@ describe("an application that decides policies", () => {
     const events: Application = { ...strong, scopes: ["events:read"] };
     return {
       made: (context) => registerApplication({ name: "CRM", scopes: [scope] }, { tenant, sources }, drawn, context),
-      "made of another": (context) =>
-        amendApplication(events, { scopes: [scope, "events:read"] }, {}, context),
+      "made of another": (context) => amendApplication(events, { scopes: [scope, "events:read"] }, {}, context),
       "given a new secret": (context) => rotateSecret(holding, {}, drawn, context),
     };
   };
@@ -112,7 +111,9 @@ describe("an application that decides policies", () => {
 });
 
 describe("an application that is bound to feed sources", () => {
-  const context = decisionContext({ scopes: ["applications:write", "feed:write", "clients:read", "transactions:approve"] });
+  const context = decisionContext({
+    scopes: ["applications:write", "feed:write", "clients:read", "transactions:approve"],
+  });
   const make = (request: object) =>
     registerApplication({ name: "Bridge", scopes: ["feed:write"], ...request }, { tenant, sources }, drawn, context);
   const pointers = (decision: Decision<unknown>) =>

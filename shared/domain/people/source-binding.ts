@@ -24,7 +24,11 @@ export function refuseBound(
       : [],
   );
   if (scopes.includes("applications:write") && source_ids.length > 0) {
-    faults.push({ pointer: "#/source_ids", code: "not_allowed", detail: "must be empty with the scope applications:write" });
+    faults.push({
+      pointer: "#/source_ids",
+      code: "not_allowed",
+      detail: "must be empty with the scope applications:write",
+    });
   }
   return faults.length === 0 ? undefined : refuseFields(faults);
 }

@@ -199,7 +199,12 @@ describe("an owner among owners", () => {
       const operator_ids = (item?.["former_ids"] ?? []) as string[];
       // They have signed in since.
       await changeItem(operators.key(as.tenant_id, id), { set: { status: "active", role: "finance" } });
-      return { ...as, scopes: scopesOf("finance", "sandbox"), operator: { id, name: "Ana", role: "finance" }, operator_ids };
+      return {
+        ...as,
+        scopes: scopesOf("finance", "sandbox"),
+        operator: { id, name: "Ana", role: "finance" },
+        operator_ids,
+      };
     };
     const back = async (): Promise<string> => (await invite({ email: "ana@example.com" }, as)).body.id;
     const first = await back();
