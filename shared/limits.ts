@@ -304,7 +304,7 @@ export const limits = {
     take_back_ms: 200,
     /** Parked commits that are released at the same time. */
     released_in_parallel: 4,
-    /** Clients whose verification ends at the same time, many of them at midnight, that are moved at once. */
+    /** Clients whose verification ends at the same time, many of them at midnight, and transactions, that are moved at once. */
     expired_in_parallel: 16,
     /** Records of the stream that the router receives at once; after so many it does not pause: more are waiting. */
     routed_records: 100,
@@ -333,6 +333,8 @@ export const limits = {
     due_parallel: 16,
     /** Due items that one read of one shard takes. */
     due_page: 100,
+    /** Between two sweeps: the rate of their schedules. */
+    sweep_every_seconds: 60,
     /** A sweep begins nothing new so long before its function's timeout. */
     sweep_reserve_ms: 5000,
   },

@@ -1,5 +1,5 @@
 import { limits } from "../limits.ts";
-import { nowIso } from "../runtime/clock.ts";
+import { nowIso, nowMs } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { readable } from "../runtime/unreadable.ts";
@@ -48,10 +48,10 @@ interface Shard {
 /**
  * Keys of the items of one kind that are due, in pages from the longest overdue to the latest, over all shards of the
  * kind and to their end, as long as `hasTime` says so. What becomes due meanwhile belongs to the next sweep, so a sweep
- * that puts an item off never meets it again.
+ * that puts an item off never meets it again. `aheadMs` are those by which items may come before they are due.
  */
-async function* overdue(kind: DueKind, hasTime: () => boolean): AsyncGenerator<readonly Key[]> {
-  const now = nowIso();
+async function* overdue(kind: DueKind, hasTime: () => boolean, aheadMs = 0): AsyncGenerator<readonly Key[]> {
+  const until = new Date(nowMs() + aheadMs).toISOString();
   let open: readonly Shard[] = Array.from({ length: dueShards(kind) }, (_, shard) => ({
     partition: duePartition(kind, shard),
     from: undefined,
@@ -60,7 +60,7 @@ async function* overdue(kind: DueKind, hasTime: () => boolean): AsyncGenerator<r
   while (open.length > 0 && hasTime()) {
     const pages: Awaited<ReturnType<typeof pageOf>>[] = [];
     await inParallel(limits.events.due_parallel, open, async (shard) => {
-      pages.push(await pageOf(shard, now));
+      pages.push(await pageOf(shard, until));
     });
     read = [...read, ...pages.flatMap(({ keys }) => keys)].toSorted((a, b) => (a.due < b.due ? -1 : 1));
     // What lies behind the last key of a shard with more pages might come after one that is still to be read.
@@ -74,8 +74,8 @@ async function* overdue(kind: DueKind, hasTime: () => boolean): AsyncGenerator<r
   }
 }
 
-async function pageOf(shard: Shard, now: string): Promise<{ keys: readonly DueKey[]; next: Shard | undefined }> {
-  const query = { index: indexes.due, to: dueBy(now), page_size: limits.events.due_page };
+async function pageOf(shard: Shard, until: string): Promise<{ keys: readonly DueKey[]; next: Shard | undefined }> {
+  const query = { index: indexes.due, to: dueBy(until), page_size: limits.events.due_page };
   const { items, next } = await readPage(shard.partition, query, shard.from);
   const keys = items.map((item) => ({ ...keyIn(item), due: String(item[indexes.due.sort]) }));
   return { keys, next: next && { ...shard, from: next } };
@@ -94,10 +94,10 @@ export async function sweepKeys(
   kind: DueKind,
   hasTime: () => boolean,
   run: (keys: readonly Key[]) => Promise<SweepResult>,
-  atOnce = Number.POSITIVE_INFINITY,
+  { atOnce = Number.POSITIVE_INFINITY, aheadMs = 0 } = {},
 ): Promise<SweepResult> {
   const total = { done: 0, failed: 0 };
-  for await (const keys of overdue(kind, hasTime)) {
+  for await (const keys of overdue(kind, hasTime, aheadMs)) {
     for (let start = 0; start < keys.length && hasTime(); start += atOnce) {
       const { done, failed } = await run(keys.slice(start, start + atOnce));
       total.done += done;
@@ -140,13 +140,15 @@ export function sweepItems<T>(
   kind: DueKind,
   hasTime: () => boolean,
   task: Task<T> & { readonly entity: Entity<T>; readonly isDue: (item: T) => boolean },
+  options: { readonly aheadMs?: number } = {},
 ): Promise<SweepResult> {
-  return sweepKeys(kind, hasTime, async (keys) => {
+  const sweep = async (keys: readonly Key[]) => {
     const run = async (item: T) => (task.isDue(item) && hasTime() ? task.run(item) : 0);
     const { items, unreadable } = await dueItems(task.entity, keys);
     const { done, failed } = await forEachOf(items, { ...task, run });
     return { done, failed: failed + unreadable };
-  });
+  };
+  return sweepKeys(kind, hasTime, sweep, options);
 }
 
 /** The items of one kind under keys that are due, and how many cannot be read: those stay due until they are well. */

@@ -19,7 +19,7 @@ import { sendAccounts, sendAtCreditEnds } from "./margin-queue.ts";
  * what did not fit the last evaluation. Returns how many were enqueued.
  */
 export function sweepRisks(hasTime: () => boolean): Promise<SweepResult> {
-  return sweepKeys("RISK", hasTime, sendDue, limits.events.due_page);
+  return sweepKeys("RISK", hasTime, sendDue, { atOnce: limits.events.due_page });
 }
 
 async function sendDue(keys: readonly Key[]): Promise<SweepResult> {

@@ -31,7 +31,7 @@ export function wakeDeliveries(hasTime: () => boolean): Promise<SweepResult> {
     return { done, failed: failed + unreadable };
   };
   // In small steps: what is put off and not sent, because the function ends, waits for its next wake.
-  return sweepKeys("DLV", hasTime, wake, limits.events.due_page);
+  return sweepKeys("DLV", hasTime, wake, { atOnce: limits.events.due_page });
 }
 
 /**

@@ -19,7 +19,8 @@ import { wakeAll } from "./delivery-sweep.ts";
  * 0045). Returns how many events lacked something, and how many could not be seen to.
  */
 export function completeFanOut(hasTime: () => boolean): Promise<SweepResult> {
-  return sweepKeys("EVENT", hasTime, async (keys) => completePage(keys, hasTime), limits.events.due_page);
+  const atOnce = limits.events.due_page;
+  return sweepKeys("EVENT", hasTime, async (keys) => completePage(keys, hasTime), { atOnce });
 }
 
 async function completePage(keys: readonly Key[], hasTime: () => boolean): Promise<SweepResult> {

@@ -5,6 +5,7 @@ import { startApi } from "../support/emulator/api.ts";
 import { lambdaContext, newCaller } from "../support/emulator/request.ts";
 import { failure } from "../support/emulator/watched-endpoint.ts";
 import { findings } from "../support/oracles/oracle.ts";
+import { stretched } from "../support/wait.ts";
 
 // The sweep publishes whatever is left over, so these have a table of their own.
 const api = await startApi("stream", "watched");
@@ -63,6 +64,24 @@ describe("a transaction without a decision", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: ends });
     await sweepEvents({}, lambdaContext());
     expect((await broker.get(`/transactions/${first.id}`)).status).toBe("failed");
+    expect(await broker.deposit(account, "1.00", { ...names, status: "completed" })).toMatchObject(names);
+  });
+
+  it("holds its money and its names until its second, and not until the next sweep", async () => {
+    const account = await broker.account("100.00");
+    const names = { external_id: "at its second", provider: "psp", provider_reference: "at its second" };
+    const ends = Date.now() + 2000;
+    const first = await broker.withdrawal(account, "100.00", { expires_at: new Date(ends).toISOString() });
+    const second = await broker.deposit(account, "1.00", { ...names, expires_at: new Date(ends).toISOString() });
+    const swept = sweepEvents({}, lambdaContext());
+    expect(await broker.get(`/accounts/${account.id}`)).toMatchObject({ held: "100.00", withdrawable: "0.00" });
+    expect((await swept)["expired"]).toBe(2);
+    expect(Date.now() - ends).toBeGreaterThanOrEqual(0);
+    for (const { id } of [first, second]) {
+      const { status, updated_at } = await broker.get(`/transactions/${id}`);
+      expect([status, Date.parse(updated_at) - ends < stretched(1000)]).toEqual(["failed", true]);
+    }
+    expect(await broker.get(`/accounts/${account.id}`)).toMatchObject({ held: "0.00", withdrawable: "100.00" });
     expect(await broker.deposit(account, "1.00", { ...names, status: "completed" })).toMatchObject(names);
   });
 

@@ -43,12 +43,16 @@ const ownKinds: ReadonlySet<string> = new Set(["deposit", "withdrawal", "negativ
  * once, whenever it expires.
  */
 function transactionDue(transaction: Transaction): IndexKeys {
-  const { id, status, expires_at: undecided, provider_at: at, credit, updated_at } = transaction;
+  const { id, provider_at: at, updated_at } = transaction;
   if (transferTurn(transaction) !== undefined) return dueKeys("TRANSFER", id, updated_at);
-  const lasts = status === "completed" && credit?.expired_at === null ? credit.expires_at : null;
-  const end = lasts ?? undecided;
+  const end = endOf(transaction);
   if (at !== undefined) return dueKeys("PROVIDER", id, end !== null && end < at ? end : at);
   return end === null ? {} : dueKeys("TXN", id, end);
+}
+
+/** When an undecided transaction expires, or credit that was granted ends; null for one without an end. */
+export function endOf({ status, expires_at, credit }: Transaction): string | null {
+  return (status === "completed" && credit?.expired_at === null ? credit.expires_at : null) ?? expires_at;
 }
 
 /**
