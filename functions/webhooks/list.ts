@@ -1,4 +1,4 @@
-import { endpointBody, isThere, type WebhookEndpoint } from "../../shared/domain/webhook.ts";
+import { endpointBody, isThere } from "../../shared/domain/webhook.ts";
 import { endpointsWithHealth } from "../../shared/events/endpoint-reads.ts";
 import { matching } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
@@ -12,15 +12,14 @@ import { pageOfPartition, pageWith } from "../../shared/table/list.ts";
 export const handler = await list(listWebhookEndpoints, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const all = await endpointsWithHealth(tenant);
   const { keep } = matching(query, ["status"]);
-  const page = await pageOfPartition<WebhookEndpoint>(webhooks.partition(tenant), {
-    ...pageRequest(place, "-created_at"),
-    keep: ({ sk }) => {
-      const own = all.get(`whe_${sk}`);
-      // What cannot be read is counted by the page.
-      if (own === undefined || own instanceof UnreadableItem) return true;
-      return isThere(own.endpoint) && (keep?.({ ...endpointBody(own) }) ?? true);
-    },
-  });
+  const request = pageRequest(place, "-created_at");
+  const wanted = ({ sk }: Readonly<Record<string, unknown>>) => {
+    const own = all.get(`whe_${sk}`);
+    // What cannot be read is counted by the page.
+    if (own === undefined || own instanceof UnreadableItem) return true;
+    return isThere(own.endpoint) && (keep?.({ ...endpointBody(own) }) ?? true);
+  };
+  const page = await pageOfPartition(webhooks.partition(tenant), { ...request, keep: wanted }, webhooks);
   const found = page.items.map(({ id }) => all.get(id));
   return pageReply(place, pageWith(page, found), endpointBody);
 });

@@ -27,7 +27,7 @@ export function problemAnswer(exchange: Exchange, error: unknown): Answer {
   return problem(exchange, "service_unavailable", `The service is temporarily unavailable. ${again}`, { headers });
 }
 
-const unreadable = "A stored item that the request needs cannot be read. It must be repaired first.";
+const unreadable = "A stored item cannot be read, and without it the answer would be wrong. It must be repaired first.";
 
 const unknownOutcome = "The request may or may not have been carried out. Retry it with the same Idempotency-Key.";
 

@@ -135,11 +135,11 @@ export function pageOfEntries(
 }
 
 /** A page of a partition of the table itself, strongly consistent. */
-export async function pageOfPartition<T>(partition: string, request: PageRequest): Promise<Page<T>> {
+export async function pageOfPartition<T>(partition: string, request: PageRequest, kind?: Entity<T>): Promise<Page<T>> {
   const page = await walk([{ partition }], request);
   return pageWith(
     page,
-    page.items.map(({ item }) => tryRead<T>(item)),
+    page.items.map(({ item }) => tryRead<T>(item, kind)),
   );
 }
 

@@ -1,4 +1,4 @@
-import { type Client, clientSummary } from "../domain/client.ts";
+import { clientSummary } from "../domain/client.ts";
 import { refuseScope } from "../domain/decision.ts";
 import { type Approver, demandOf } from "../domain/people/approval.ts";
 import { type Queued, queuedFor } from "../domain/people/approval-queue.ts";
@@ -11,13 +11,14 @@ import { type ListPlace, pageRequest } from "../http/page.ts";
 import { refused } from "../http/problem.ts";
 import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
+import { sound } from "../runtime/unreadable.ts";
 import type { ClientSummaryBody } from "../schema/client.ts";
 import { TransactionKind } from "../schema/transaction.ts";
 import { clients, operators, transactions } from "../table/entities.ts";
 import { giversOf } from "../table/givers.ts";
 import { type ListIndex, type Page, pageOfIndex, pageWith } from "../table/list.ts";
 import { pageOfOwners } from "../table/owners.ts";
-import { findAll } from "../table/store.ts";
+import { readEach } from "../table/store.ts";
 
 /** Where transactions are listed by their creation, and `account_id` or `client_id` where the path names it. */
 interface TransactionSource {
@@ -78,12 +79,14 @@ export async function clientsOf(
   if (query["expand"] !== "client") return () => ({});
   if (!scopes.includes("clients:read")) throw refused(refuseScope("clients:read").refusal);
   const ids = [...new Set(items.map(({ client_id }) => client_id))];
-  const found = await findAll<Client>(
-    clients,
-    ids.map((id) => clients.key(tenant_id, id)),
-  );
-  const byId = new Map(found.map((client) => [client.id, clientSummary(client)]));
-  return (id) => ({ client: byId.get(id) ?? null });
+  const keys = ids.map((id) => clients.key(tenant_id, id));
+  const found = await readEach(keys, { kind: clients });
+  const byId = new Map(ids.map((id, place) => [id, found[place]]));
+  // An item whose client cannot be read is left out by its page.
+  return (id) => {
+    const client = sound(byId.get(id));
+    return { client: client === undefined ? null : clientSummary(client) };
+  };
 }
 
 /** All operators of a brokerage who were not removed, who are bounded. */

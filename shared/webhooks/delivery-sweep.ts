@@ -41,9 +41,11 @@ export function wakeDeliveries(hasTime: () => boolean): Promise<SweepResult> {
 export async function wakeAll(due: readonly Delivery[], delayOf = (_place: number) => 0): Promise<SweepResult> {
   const messages: { queue: DeliveryQueue; message: OutgoingDelivery }[] = [];
   let failed = 0;
+  // Those of an endpoint that waited together are sent in the order of their events.
+  const inOrder = due.toSorted((a, b) => (a.event_sequence ?? 0) - (b.event_sequence ?? 0));
   const healths = await healthsOf(due);
   const probed = new Set<string>();
-  await inParallel(limits.webhooks.parallel_writes, [...due.entries()], async ([place, delivery]) => {
+  await inParallel(limits.webhooks.parallel_writes, [...inOrder.entries()], async ([place, delivery]) => {
     const { endpoint_id } = delivery;
     const wake = wakeUp(delivery, nowMs(), delayMs);
     const overdue = wake.do === "send" && wake.delay_seconds === 0;
@@ -51,12 +53,12 @@ export async function wakeAll(due: readonly Delivery[], delayOf = (_place: numbe
     if (overdue && restsOn(health, probed.has(endpoint_id))) return restOn(delivery, health);
     if (overdue) probed.add(endpoint_id);
     const message = await wakeOne(delivery, overdue ? heldBack(wake, delayOf(place)) : wake);
-    if (message !== undefined) messages.push(message);
+    if (message !== undefined) messages[place] = message;
   }).catch((error: unknown) => {
     failed += 1;
     log.error("Deliveries could not be woken.", causeOf(error));
   });
-  return { done: await sendAll(messages), failed };
+  return { done: await sendAll(messages.filter(Boolean)), failed };
 }
 
 /** What is held back goes where messages wait on purpose: in the queue of first attempts it would look late. */

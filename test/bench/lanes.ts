@@ -1,6 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { type Cloud, startCloud } from "../../infra/local/cloud.ts";
 import { synthesizeOnce } from "../../infra/local/synthesis.ts";
 import { helpAsked, readArguments, runCommand, wholeNumber } from "../../shared/runtime/command-line.ts";
@@ -17,6 +20,8 @@ npm run bench:lanes -- [options]
   --pace <n>       events a second of the brokerage with the proven endpoint (default 5)
   --flood <n>      events a second of the brokerage with the silent endpoints; each goes to all of them (default 1)
   --silent <list>  how many fresh silent endpoints, part by part (default 1,2,20)
+  --hostile <n>    instead: so many rounds of one part alone, one beside ten silent endpoints, one that answers with
+                   100 MB and one that answers with a byte a second, and one beside twelve that answer
   --help           this text
 
 The workers are started before the first part. Every part has silent endpoints of a new brokerage; a third brokerage
@@ -34,6 +39,8 @@ const warming = { per_second: 2, seconds: 5 };
 
 interface Part {
   readonly silent: number;
+  /** Whether the last two of them answer at once and do not come to an end: 100 MB, and a byte a second. */
+  readonly hostile?: boolean;
   /** Whether they answer after all. */
   readonly answering: boolean;
   readonly seconds: number;
@@ -81,6 +88,20 @@ async function makeClient(api: ApiClient): Promise<void> {
 
 const latencyOf = (call: Received) => call.atMs - Date.parse(eventOf(call).created_at);
 
+/** Answers with 100 MB, as fast as they are read. */
+function pour(reply: ServerResponse): void {
+  const megabyte = Buffer.alloc(1_000_000, 120);
+  reply.on("error", () => undefined);
+  pipeline(Readable.from(Array.from({ length: 100 }, () => megabyte)), reply).catch(() => undefined);
+}
+
+/** Answers at once and goes on with a byte a second. */
+function drip(reply: ServerResponse): void {
+  reply.writeHead(200).write("x");
+  const timer = setInterval(() => reply.write("x"), 1000);
+  reply.on("close", () => clearInterval(timer));
+}
+
 class Bench {
   private readonly cloud: Cloud;
   private readonly receiver: Receiver;
@@ -94,6 +115,8 @@ class Bench {
   /** A brokerage with a proven endpoint at `/proven`. */
   async prove(): Promise<ApiClient> {
     this.receiver.answer = ({ path }, reply) => {
+      if (path.startsWith("/large")) return pour(reply);
+      if (path.startsWith("/slow")) return drip(reply);
       if (!path.startsWith("/silent")) reply.end();
     };
     const { api } = await newApplication(this.cloud);
@@ -144,12 +167,14 @@ class Bench {
 
   private async openOthers({
     silent,
+    hostile = false,
     answering,
-  }: Pick<Part, "silent" | "answering">): Promise<{ readonly api: ApiClient; readonly ids: string[] }> {
+  }: Pick<Part, "silent" | "hostile" | "answering">): Promise<{ readonly api: ApiClient; readonly ids: string[] }> {
     const { api } = await newApplication(this.cloud);
-    const url = `${this.receiver.url}/${answering ? "answering" : "silent"}`;
+    const names: string[] = Array.from({ length: silent }, () => (answering ? "answering" : "silent"));
+    if (hostile) names.splice(-2, 2, "large", "slow");
     const ids: string[] = [];
-    while (ids.length < silent) ids.push((await register(api, `${url}-${ids.length}`)).id);
+    for (const [at, name] of names.entries()) ids.push((await register(api, `${this.receiver.url}/${name}-${at}`)).id);
     return { api, ids };
   }
 
@@ -172,7 +197,7 @@ function report(alone: Measured, measured: readonly Measured[]): boolean {
     const first = { middle: quantiles(part.first_deliveries).median, longest: Math.max(...part.first_deliveries) };
     held &&= part === alone || part.answering || (ratio < most.ratio && first.longest <= most.first_delivery_ms);
     const figures = `${ms(part.silent)} ${ms(part.median)}  ${ms(part.p99)}   ${ratio.toFixed(2).padStart(8)}`;
-    const name = part.answering ? "  (these answer)" : "";
+    const name = part.answering ? "  (these answer)" : part.hostile ? "  (100 MB, and a byte a second)" : "";
     console.log(`${figures}  ${ms(first.middle)}, ${ms(first.longest)}${name}`);
   }
   return held;
@@ -185,10 +210,12 @@ async function main(): Promise<void> {
     pace: { type: "string", default: "5" },
     flood: { type: "string", default: "1" },
     silent: { type: "string", default: "1,2,20" },
+    hostile: { type: "string", default: "0" },
   });
   const seconds = wholeNumber("seconds", values.seconds, 10);
   const pace = wholeNumber("pace", values.pace, 1, 15);
   const flood = wholeNumber("flood", values.flood, 0, 15);
+  const rounds = wholeNumber("hostile", values.hostile, 0, 10);
   const counts = values.silent.split(",").map((count) => wholeNumber("silent", count, 1, mostEndpoints));
   const { directory: assemblyDir } = await synthesizeOnce("sandbox", resolve(join(".local", "cdk")), console.log);
   const dataDir = mkdtempSync(join(tmpdir(), "brokerage-lanes-"));
@@ -200,11 +227,14 @@ async function main(): Promise<void> {
       const api = await bench.prove();
       await bench.warm();
       const part = { seconds, pace, flood, answering: false };
-      const alone = await bench.measure(api, { ...part, silent: 0 });
-      const measured: Measured[] = [];
-      for (const silent of counts) measured.push(await bench.measure(api, { ...part, silent }));
-      measured.push(await bench.measure(api, { ...part, silent: counts.at(-1) ?? 1, answering: true }));
-      if (!report(alone, measured)) process.exitCode = 1;
+      for (let round = 1; round <= Math.max(1, rounds); round += 1) {
+        const alone = await bench.measure(api, { ...part, silent: 0 });
+        const parts = rounds > 0 ? [{ silent: 12, hostile: true }] : counts.map((silent) => ({ silent }));
+        const measured: Measured[] = [];
+        for (const each of parts) measured.push(await bench.measure(api, { ...part, ...each }));
+        measured.push(await bench.measure(api, { ...part, silent: parts.at(-1)?.silent ?? 1, answering: true }));
+        if (!report(alone, measured)) process.exitCode = 1;
+      }
     } finally {
       await cloud.stop();
     }

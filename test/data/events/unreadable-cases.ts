@@ -1,5 +1,5 @@
 import { type AttributeValue, GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
-import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import type { SQSEvent } from "aws-lambda";
 import { afterAll, afterEach, beforeAll, expect, vi } from "vitest";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { optInEventTypes } from "../../../shared/schema/event-types.ts";
@@ -54,45 +54,53 @@ async function atOnce<T>(run: () => Promise<T>): Promise<T> {
 
 let seen = 0;
 
-/** What commits wrote goes all the way to the receivers, as the stream and the queues bring it, and then the sweeps. */
-export async function settle(rounds = 2): Promise<void> {
+/**
+ * What commits wrote goes all the way to the receivers, as the stream and the queues bring it, and then the sweeps: ten
+ * messages to a worker, or one after the other, so that receivers see the order in which they were sent.
+ */
+export async function settle({ rounds = 2, atOnceMost = 10 } = {}): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     const records = await readStream(api.emulator);
     const fresh = records.slice(seen);
     seen = records.length;
     await work.publish(fresh);
     await atOnce(async () => {
-      await deliverAll();
+      await deliverAll(atOnceMost);
       await sweepEvents({}, lambdaContext(60_000));
       await sweepMargin({}, lambdaContext(60_000));
       await work.publishSent();
-      await deliverAll();
+      await deliverAll(atOnceMost);
     });
   }
 }
 
 const deliveryQueues = ["deliver", "deliver-unproven", "retry-1m", "retry-5m", "retry-long"];
 
-async function deliverAll(): Promise<void> {
+/** What a worker failed with: SQS brings it again. */
+const failed: { readonly queue: string; readonly message: SentMessage }[] = [];
+
+async function deliverAll(most: number): Promise<void> {
+  const again = failed.splice(0);
   for (let round = 0; round < 6; round += 1) {
-    const messages = deliveryQueues.flatMap((queue) =>
-      api.queues.takeFrom(queue).map((message) => ({ queue, message })),
-    );
+    const sent = deliveryQueues.flatMap((queue) => api.queues.takeFrom(queue).map((message) => ({ queue, message })));
+    const messages = [...again.splice(0), ...sent];
     if (messages.length === 0) return;
     for (const queue of deliveryQueues) {
       const own = messages.filter((each) => each.queue === queue).map(({ message }) => message);
-      if (own.length > 0) await deliver(queue, own);
+      for (let start = 0; start < own.length; start += most) await deliver(queue, own.slice(start, start + most));
     }
   }
 }
 
-async function deliver(queue: string, messages: readonly SentMessage[]): Promise<SQSBatchResponse> {
+async function deliver(queue: string, messages: readonly SentMessage[]): Promise<void> {
   const Records = messages.map(({ body }, at) => ({
     messageId: String(at),
     eventSourceARN: `arn:aws:sqs:eu-central-1:1:${queue}`,
     body: JSON.stringify(body),
   }));
-  return deliverBatch({ Records } as unknown as SQSEvent, lambdaContext(60_000));
+  const { batchItemFailures } = await deliverBatch({ Records } as unknown as SQSEvent, lambdaContext(60_000));
+  const left = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+  failed.push(...messages.filter((_, at) => left.has(String(at))).map((message) => ({ queue, message })));
 }
 
 /** A brokerage with one of everything, and a receiver of all its events. */
@@ -128,8 +136,16 @@ export function receivedBy({ hook }: Brokerage): { readonly id: string; readonly
   return own.map(({ body }) => JSON.parse(body)).map(({ id, sequence }) => ({ id, sequence: Number(sequence) }));
 }
 
-export async function eventsOf({ caller }: Brokerage): Promise<{ id: string; sequence: string; type: string }[]> {
-  const found: { id: string; sequence: string; type: string }[] = [];
+/** An event, of which tests look at this. */
+interface Seen {
+  readonly id: string;
+  readonly sequence: string;
+  readonly type: string;
+  readonly resource: { readonly id: string };
+}
+
+export async function eventsOf({ caller }: Brokerage): Promise<Seen[]> {
+  const found: Seen[] = [];
   for (let after = "0"; ; ) {
     const { body } = await api.call(caller, "GET", `/events?after_sequence=${after}&limit=100`);
     found.push(...body.data);
@@ -167,14 +183,16 @@ export async function stored(pk: string, sk: string): Promise<Stored> {
 export const put = (whole: Stored, damage: Stored["Item"] = {}) =>
   api.emulator.client.send(new PutItemCommand({ ...whole, Item: { ...whole.Item, ...damage } }));
 
-/** What of an item is damaged: a member, and one that is packed. */
+/** What of an item is damaged: a member, one that is packed, or one that is read and cannot be worked with. */
 interface Damaged {
   readonly member: string;
   readonly packed?: string;
+  readonly parsed?: Stored["Item"];
 }
 
 export const damages = {
   version: () => ({ v: { N: "99" } }),
   member: ({ member }: Damaged) => ({ [member]: member.endsWith("_minor") ? { S: "1" } : { N: "7.5" } }),
   packed: ({ packed = "" }: Damaged) => ({ [packed]: { B: new Uint8Array([1, 2, 3, 255]) } }),
+  parsed: ({ parsed = {} }: Damaged) => parsed,
 } satisfies Record<string, (one: Damaged) => Stored["Item"]>;
