@@ -121,7 +121,8 @@ export const resolveDrift = route({
   description: `\`accept\` keeps the difference; only a change of it is reported again. \`adopt_platform\` books a
 difference here and changes nothing on the platform: that of a balance as an adjustment, that of credit as
 \`credit_in\` without an end or \`credit_out\` of the lots in their order, that of a position as trades without money.
-The first request proposes it, the same request of another application or operator approves it.
+The first request proposes it, the same request of another application or operator approves it: one with a role of the
+approval rule, where one covers the amount.
 \`command_platform\` books nothing here: it issues a command that makes the balance of a linked account on the
 platform the one of this service. It is approved likewise if the brokerage requires four eyes. Both are refused with
 \`drift_changed\` unless the newest snapshot found the difference, the account has not changed since, no item of it is

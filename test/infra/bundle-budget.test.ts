@@ -26,7 +26,7 @@ const others: Readonly<Record<string, number>> = {
   // The claims of an e-mail address and an external id that move, and what a merge patch replaces.
   "clients/update": 144,
   // It links an account to the source of a platform.
-  "accounts/create": 148,
+  "accounts/create": 149,
   // A disable asks the platform of a linked account for no access, which is 8 KiB.
   "accounts/disable": 160,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
@@ -69,14 +69,14 @@ const others: Readonly<Record<string, number>> = {
   "feed/send-batch": 321,
   "feed/retry-reject": 305,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 263,
+  "feed/ack-command": 264,
   "feed/requeue-command": 193,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
-  "feed/resolve-drift": 331,
+  "feed/resolve-drift": 332,
   // It compares positions exactly, and reads them as they are under a change of leverage.
   "feed/send-snapshot": 167,
   // Whose books count is changed by two persons.
-  "feed/update-source": 142,
+  "feed/update-source": 143,
   // With the moves of a command, which are the decision.
   "feed/take-commands": 138,
   // The samples of events are 27 KiB.

@@ -6,7 +6,7 @@ import { correctionIssued, givenUp } from "../command/correction.ts";
 import { followedByPlatform } from "../command/settlement.ts";
 import { type Context, later, refuse, refuseField, refuseScope } from "../decision.ts";
 import { type FeedSource, isEnded, refuseEnded } from "../feed/source.ts";
-import { refuseActed } from "../people/approval.ts";
+import { refuseActed, refuseSecond, ruleOfMoney, strictestRule } from "../people/approval.ts";
 import { samePerson } from "../people/person.ts";
 import type { Tenant } from "../tenant.ts";
 import { adoptAccount, refuseAccount } from "./adopt-account.ts";
@@ -82,6 +82,8 @@ function resolution(state: DriftState, request: ResolveDrift, context: Context):
     return refuse("four_eyes_required", "An application or operator other than the one that proposed it must approve.");
   }
   if (!context.scopes.includes("transactions:approve")) return refuseScope("transactions:approve");
+  const second = refuseSecond(ruleOf(state), context);
+  if (second !== undefined) return second;
   if (action === "command_platform") return commanded(state, context);
   if (drift.kind === "account_unknown") return adoptedAccount(state, reason, context);
   return isMoney(drift) ? adopted(state, reason, context) : adoptedPosition(state, reason, context);
@@ -93,6 +95,12 @@ function refuseCommander({ drift, books, tenant }: DriftState, context: Context)
   const acted = drift.proposal === null ? [] : [drift.proposal.by];
   const money = { minor: -deltaMinor(drift), currency: books.state.account.currency, acted };
   return refuseActed(money, { ...tenant, four_eyes: false }, context);
+}
+
+/** The rule that covers what a drift books: that of its money, or the strictest one for an account or a position. */
+function ruleOf({ drift, books, tenant }: DriftState) {
+  if (books === undefined || !isMoney(drift)) return strictestRule(tenant);
+  return ruleOfMoney(deltaMinor(drift), books.state.account.currency, tenant);
 }
 
 /** Whether a proposal has had no second person for as long as one holds. */

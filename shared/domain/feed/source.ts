@@ -154,7 +154,7 @@ function agreeOnAuthority(
     return unchanged({ authoritative: current, ...(proposed && { proposed_authoritative: proposed }) });
   }
   if (authoritative === current || !asksForTwo(tenant)) return unchanged({ authoritative });
-  const agreed = agreedByTwo(proposed, (known) => known.authoritative === authoritative, context);
+  const agreed = agreedByTwo(proposed, (known) => known.authoritative === authoritative, tenant, context);
   if (!agreed.ok) return agreed;
   if (agreed.result === undefined) return unchanged({ authoritative });
   const { by, at, expires_at } = agreed.result;

@@ -51,6 +51,15 @@ export function ruleOfMoney(
   return ruleFor({ ...money, currency }, tenant);
 }
 
+/**
+ * The rule that covers what has no amount of its own, and could go around each of them: the one with most approvers of
+ * those of withdrawals, by which money leaves, or else of the others.
+ */
+export function strictestRule({ approval_rules: rules = [] }: Partial<Policies>): ApprovalRule | undefined {
+  const isOfDeposits = ({ kind }: ApprovalRule) => Number(kind === "deposit");
+  return rules.toSorted((one, other) => isOfDeposits(one) - isOfDeposits(other) || other.approvers - one.approvers)[0];
+}
+
 /** The rule that a transaction is approved by; that of its money where an item of a platform created it. */
 export function approvalRuleOf(
   transaction: Pick<Transaction, "kind" | "currency" | "amount_minor" | "set_aside">,
@@ -189,6 +198,17 @@ export function refuseActed({ minor, currency, acted }: Acted, tenant: Policies,
   const again = acted.some((actor) => samePerson(actor, approver.actor));
   if (!again && mayApprove(rule, approver.role)) return undefined;
   return refuse("four_eyes_required", `This takes ${secondOf(rule)} who has not acted on it: ${inviteOf(rule)}`, {
+    extra: rule?.roles === undefined ? {} : { roles: rule.roles },
+  });
+}
+
+/**
+ * Why a caller cannot be the second one who agrees to what this rule covers; undefined where they can. The answer says
+ * whom to invite where there is no one else.
+ */
+export function refuseSecond(rule: ApprovalRule | undefined, { role }: Pick<Approver, "role">) {
+  if (mayApprove(rule, role)) return undefined;
+  return refuse("four_eyes_required", `The second one must be ${secondOf(rule)}: ${inviteOf(rule)}`, {
     extra: rule?.roles === undefined ? {} : { roles: rule.roles },
   });
 }

@@ -2,27 +2,33 @@ import type { Account, Balance } from "../account.ts";
 import { type Context, type Decision, refuseScope, unchanged } from "../decision.ts";
 import type { Tenant } from "../tenant.ts";
 import { isOpen, isSecond, newProposal, type Proposal } from "./agreement.ts";
+import { refuseSecond, strictestRule } from "./approval.ts";
 import type { Party } from "./person.ts";
 
+/** The policies that say who must approve. */
+type Policies = Pick<Tenant, "four_eyes" | "approval_rules">;
+
 /** Whether a brokerage asks for a second person where one alone could go around its approvals. */
-export function asksForTwo({ four_eyes, approval_rules = [] }: Pick<Tenant, "four_eyes" | "approval_rules">): boolean {
+export function asksForTwo({ four_eyes, approval_rules = [] }: Policies): boolean {
   return four_eyes || approval_rules.length > 0;
 }
 
 /**
  * What a request comes to that two persons agree on: undefined where the second one agrees, who needs the scope to
- * approve, or else the proposal that waits for them.
+ * approve and whom the strictest rule of now accepts, or else the proposal that waits for them.
  * @param same whether what is proposed already is what the request asks for
  */
 export function agreedByTwo<P extends { readonly by: Party; readonly expires_at: string }>(
   proposed: P | null | undefined,
   same: (proposed: P) => boolean,
+  tenant: Policies,
   context: Context,
 ): Decision<P | Proposal | undefined> {
   const known = isOpen(proposed, context) && same(proposed) ? proposed : undefined;
   if (known === undefined || !isSecond(known, context)) return unchanged(known ?? newProposal(context));
   const scope = "transactions:approve";
-  return context.scopes.includes(scope) ? unchanged(undefined) : refuseScope(scope);
+  if (!context.scopes.includes(scope)) return refuseScope(scope);
+  return refuseSecond(strictestRule(tenant), context) ?? unchanged(undefined);
 }
 
 /** Whether an account has anything that another link would move: money, positions or holds. */
@@ -37,7 +43,7 @@ function hasAnything({ balance_minor, credit_minor, held_minor, aside_minor = 0n
 export function agreeOnLink(
   { account, balance }: { readonly account: Account; readonly balance: Balance },
   wanted: Account,
-  tenant: Pick<Tenant, "four_eyes" | "approval_rules"> | undefined,
+  tenant: Policies | undefined,
   context: Context,
 ): Decision<Account> {
   const { proposed_link, ...linked } = wanted;
@@ -45,7 +51,7 @@ export function agreeOnLink(
   const [source_id, platform_login] = [wanted.source_id ?? null, wanted.platform_login];
   const isSame = (known: NonNullable<typeof proposed_link>) =>
     known.source_id === source_id && known.platform_login === platform_login;
-  const agreed = agreedByTwo(proposed_link, isSame, context);
+  const agreed = agreedByTwo(proposed_link, isSame, tenant, context);
   if (!agreed.ok) return agreed;
   if (agreed.result === undefined) return unchanged(linked);
   const { by, at, expires_at } = agreed.result;
