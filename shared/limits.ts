@@ -304,7 +304,7 @@ export const limits = {
     take_back_ms: 200,
     /** Parked commits that are released at the same time. */
     released_in_parallel: 4,
-    /** Clients whose verification ends at the same time, many of them at midnight, and transactions, that are moved at once. */
+    /** Clients whose verification ends, many of them at midnight, and transactions that expire, moved at the same time. */
     expired_in_parallel: 16,
     /** Records of the stream that the router receives at once; after so many it does not pause: more are waiting. */
     routed_records: 100,
@@ -923,6 +923,10 @@ export const limits = {
     swept_after_seconds: 60,
     /** Brokerages that the sweep works on at the same time. */
     tenants_at_once: 8,
+  },
+  openapi: {
+    /** Columns of a line of the published documents, its comma included. */
+    printed_columns: 120,
   },
   compression: {
     /**

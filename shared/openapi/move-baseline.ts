@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { helpAsked, readArguments, runCommand } from "../runtime/command-line.ts";
-import { printedJson } from "../text.ts";
+import { printedJson } from "./print.ts";
 
 const help = `Makes the OpenAPI document of now the baseline that later ones may not break: when a version
 is published, and before that for a break that is meant. CONTRIBUTING says when that is allowed.

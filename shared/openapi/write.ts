@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { routes } from "../routes/index.ts";
 import { helpAsked, readArguments, runCommand } from "../runtime/command-line.ts";
 import { buildOpenApi, printOpenApi } from "./build.ts";
-import { withEndpointTable } from "./endpoint-table.ts";
+import { withEndpointTable } from "./print.ts";
 import { buildAsyncApi, printAsyncApi } from "./stream/build-async.ts";
 
 const help = `Writes shared/openapi/openapi.json, shared/openapi/stream/asyncapi.json and the table of endpoints

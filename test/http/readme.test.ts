@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { limits } from "../../shared/limits.ts";
-import { withEndpointTable } from "../../shared/openapi/endpoint-table.ts";
+import { withEndpointTable } from "../../shared/openapi/print.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { eventTypes, optInEventTypes } from "../../shared/schema/event-types.ts";
 

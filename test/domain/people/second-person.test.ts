@@ -4,7 +4,7 @@ import type { Context } from "../../../shared/domain/decision.ts";
 import { amendSource, type FeedSource, registerSource } from "../../../shared/domain/feed/source.ts";
 import { type ApprovalRule, strictestRule } from "../../../shared/domain/people/approval.ts";
 import { draftTenant, type Tenant } from "../../../shared/domain/tenant.ts";
-import { type Role, roleScopes } from "../../../shared/roles.ts";
+import { type Role, scopesOf } from "../../../shared/roles.ts";
 import { scopes } from "../../../shared/schema/scope.ts";
 import {
   accepted,
@@ -81,7 +81,7 @@ describe("the link of an account with money", () => {
 
   it("ends under four eyes when any second one agrees who has the scope", () => {
     expect(accepted(patched(byFour, ana, application)).result.account.source_id).toBeNull();
-    const viewer = { ...as("uma", "viewer"), scopes: roleScopes.viewer };
+    const viewer = { ...as("uma", "viewer"), scopes: scopesOf("viewer", "production") };
     expect(refused(patched(byFour, ana, viewer)).code).toBe("insufficient_scope");
   });
 

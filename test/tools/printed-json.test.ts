@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { printedJson } from "../../shared/text.ts";
+import { printedJson } from "../../shared/openapi/print.ts";
 
 it("reads as what was printed", () => {
   fc.assert(
