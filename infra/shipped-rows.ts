@@ -18,6 +18,7 @@ const described = {
   grants: true,
   globals: true,
   within: true,
+  governs: true,
   tenantless: true,
   secrets: true,
   pool: true,

@@ -1,5 +1,6 @@
 import { Aws } from "aws-cdk-lib";
 import { limits } from "../../shared/limits.ts";
+import type { Governed } from "../../shared/routes/route.ts";
 import { keyTag } from "../../shared/schema/provision.ts";
 import {
   applicationType,
@@ -34,6 +35,11 @@ import {
 import { type BackgroundRow, everyMinute } from "./row.ts";
 
 const { PARTITION, REGION } = Aws;
+
+/** What the function governs that begins a brokerage, and settles its people and programs with the pool and gateway. */
+const everything: readonly Governed[] = ["applications", "operators", "brokerages"];
+/** Commits leave their outbox items beside what they change, so what publishes them writes there. */
+const besideOutboxes: readonly Governed[] = ["applications", "operators"];
 
 function gateway(path: string): string {
   return `arn:${PARTITION}:apigateway:${REGION}::${path}`;
@@ -122,8 +128,16 @@ export const backgroundRows: readonly BackgroundRow[] = [
       const havingOurTag = { StringEquals: { [`aws:ResourceTag/${keyTag}`]: stage } };
       return [
         ...tableStatements(["query:due"], { tableArn: table, keys: dueApplicationKeys }),
-        ...tableStatements(["read", "update"], { tableArn: table, keys: [...tenantKeys, ...identityKeys] }),
-        ...tableStatements(["put"], { tableArn: table, keys: [...tenantKeys, ...clientIdKeys, ...identityKeys] }),
+        ...tableStatements(["read", "update"], {
+          tableArn: table,
+          keys: [...tenantKeys, ...identityKeys],
+          governs: everything,
+        }),
+        ...tableStatements(["put"], {
+          tableArn: table,
+          keys: [...tenantKeys, ...clientIdKeys, ...identityKeys],
+          governs: everything,
+        }),
         ...keyStatements(["put:keys", "update:keys"], keys),
         // A new tenant of the sandbox begins with a market.
         ...(stage === "sandbox" ? quoteStatements(["put:quotes"], volatile) : []),
@@ -177,7 +191,9 @@ export const backgroundRows: readonly BackgroundRow[] = [
     queues: ["deliver"],
     sendsEvents: ["fan_out", "stream"],
     statements: ({ table, volatile }) => [
-      ...tableStatements(["read", "query", "put", "update", "delete"], { tableArn: table, keys: tenantKeys }),
+      ...tableStatements(["read", "query", "put", "update", "delete"], {
+        ...{ tableArn: table, keys: tenantKeys, governs: besideOutboxes },
+      }),
       // Whether a brokerage has connections to the stream.
       ...streamStatements(["read"], volatile),
     ],
@@ -217,8 +233,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
     statements: ({ table, volatile }) => [
       ...tableStatements(["query:due"], { tableArn: table, keys: dueKeys }),
       ...tableStatements(["read", "query", "query:state", "put", "update", "delete"], {
-        tableArn: table,
-        keys: tenantKeys,
+        ...{ tableArn: table, keys: tenantKeys, governs: besideOutboxes },
       }),
       // Credit that ends moves the margin of an account with positions.
       ...quoteStatements(["read:quotes"], volatile),

@@ -1,5 +1,5 @@
 import { Effect, PolicyStatement, type PolicyStatementProps } from "aws-cdk-lib/aws-iam";
-import type { Grant, Route, SecretName } from "../../shared/routes/route.ts";
+import type { Governed, Grant, Route, SecretName } from "../../shared/routes/route.ts";
 import { type IndexName, indexes } from "../../shared/table/table-shape.ts";
 import {
   erasableKeys,
@@ -8,6 +8,7 @@ import {
   ledgerKeys,
   personKeyKeys,
   quoteKeys,
+  rateKeys,
   resetKeys,
   streamDirectoryKeys,
   streamKeys,
@@ -100,6 +101,28 @@ function denyLedgerChanges(tableArn: string): PolicyStatement {
   });
 }
 
+/**
+ * Who may do what in a brokerage is written by the functions that decide about it, and by no other that may write to
+ * any partition of a tenant: one that was taken over makes itself no owner, no application and no rule.
+ */
+function denyGoverned(tableArn: string, governs: readonly Governed[]): PolicyStatement[] {
+  const denials: readonly (readonly [sid: string, kinds: readonly Governed[]])[] = [
+    ["KeepPeople", ["applications", "operators"]],
+    ["KeepPolicies", ["brokerages"]],
+  ];
+  return denials.flatMap(([sid, kinds]) => {
+    const kept = kinds.filter((kind) => !governs.includes(kind)).map((kind) => withinTenants[kind]);
+    if (kept.length === 0) return [];
+    return new PolicyStatement({
+      sid,
+      effect: Effect.DENY,
+      actions: ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"],
+      resources: [tableArn],
+      conditions: { "ForAnyValue:StringLike": { [leadingKeys]: kept } },
+    });
+  });
+}
+
 /** Names the one right to remove what is never changed, the ledger among it; no stage but the sandbox knows it. */
 export const eraseSid = "Erase";
 
@@ -114,21 +137,32 @@ export function eraseStatements(tableArn: string, volatileArn: string): PolicySt
   ];
 }
 
-/** Statements for grants on the main table, and the denial that goes with a role which may change items. */
+/**
+ * Statements for grants on the main table, and the denials that go with a role which may change items: of the ledger,
+ * and where it may write to any partition of a tenant also of what it does not govern.
+ */
 export function tableStatements<G extends TableGrant>(
   grants: readonly G[],
-  access: TableAccess | { readonly tableArn: string; readonly keysOf: (grant: G) => readonly string[] },
+  access: (TableAccess | { readonly tableArn: string; readonly keysOf: (grant: G) => readonly string[] }) & {
+    readonly governs?: readonly Governed[] | undefined;
+  },
 ): PolicyStatement[] {
   const keys = (grant: G) => ("keys" in access ? access.keys : access.keysOf(grant));
+  const isWide = grants.some((grant) => isWrite(grant) && tenantKeys.some((key) => keys(grant).includes(key)));
   const statements = grants.map((grant) => tableStatement(grant, { tableArn: access.tableArn, keys: keys(grant) }));
+  if (isWide) statements.push(...denyGoverned(access.tableArn, access.governs ?? []));
   const changes = grants.some((grant) => grant === "update" || grant === "delete");
   return changes ? [...statements, denyLedgerChanges(access.tableArn)] : statements;
+}
+
+function isWrite(grant: TableGrant): boolean {
+  return grant === "put" || grant === "update" || grant === "delete";
 }
 
 /** The request counter: one conditional update in the table of volatile items. */
 function countStatement(volatileArn: string, { rate, globals }: Route): PolicyStatement {
   const more = (globals?.count ?? []).flatMap((partition) => globalKeys[partition]);
-  const keys = rate === "token" ? [...tenantKeys, ...failureKeys, ...more] : [...tenantKeys, ...more];
+  const keys = rate === "token" ? [...rateKeys, ...failureKeys, ...more] : [...rateKeys, ...more];
   return onTable("Count", "UpdateItem", volatileArn, keys);
 }
 
@@ -221,7 +255,10 @@ export function routeStatements(
 ): PolicyStatement[] {
   const onMain = route.grants.filter((grant) => !isQuoteGrant(grant) && !isKeyGrant(grant));
   const statements = [
-    ...tableStatements(onMain, { tableArn: arns.table, keysOf: (grant) => keysOf(route, grant) }),
+    ...tableStatements(onMain, {
+      ...{ tableArn: arns.table, governs: route.governs },
+      keysOf: (grant) => keysOf(route, grant),
+    }),
     ...quoteStatements(route.grants.filter(isQuoteGrant), arns.volatile),
     ...keyStatements(route.grants.filter(isKeyGrant), arns.keys),
   ];

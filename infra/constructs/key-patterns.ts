@@ -29,6 +29,7 @@ import {
   publicKeys,
   pulses,
   quotes,
+  rateCounters,
   recordedRefusals,
   resets,
   sampleEvents,
@@ -96,6 +97,8 @@ export const withinTenants = {
 } as const;
 /** Partitions of the keys of persons, in the table of keys. */
 export const personKeyKeys: readonly string[] = ["cli_*", "opr_*"].map((person) => personKeys.key(tenant, person).pk);
+/** Partitions of counted requests, in the table of volatile items. */
+export const rateKeys: readonly string[] = [wholeKind(rateCounters.key(tenant, "", 0).pk)];
 /** Partitions of failed authentications, in the table of volatile items: no tenant is known then. */
 export const failureKeys: readonly string[] = [wholeKind(failureCounters.key("", 0).pk)];
 /** Partitions of the index that wakes things. */

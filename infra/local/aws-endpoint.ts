@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { AwsError, accessDenied } from "./aws-error.ts";
@@ -69,18 +69,6 @@ interface Caller {
 
 const maxBodyBytes = 20_000_000;
 
-/** Access key id of a function: it tells the endpoint who calls. */
-export function accessKeyOf(definition: { readonly arn: string }): string {
-  const digest = createHash("sha256").update(definition.arn).digest("hex");
-  return `AKIALOCAL${digest.slice(0, 11).toUpperCase()}`;
-}
-
-/**
- * Access key id of the person who runs all this. It may invoke functions and use buckets, as an operator with rights in
- * AWS may.
- */
-export const operatorAccessKey = "AKIALOCALOPERATOR000";
-
 /**
  * The one address that functions reach AWS at. Knows the function by its access key, refuses what its role in the
  * template does not allow, and passes the rest on.
@@ -89,6 +77,9 @@ export class AwsEndpoint {
   private readonly options: AwsEndpointOptions;
   private readonly server: Server;
   private callers: ReadonlyMap<string, FunctionDefinition> | undefined;
+  /** Drawn for this run: what is started by it gets access keys that are made from it, and nobody else can make one. */
+  private readonly runKey = randomBytes(32);
+  private host = "";
 
   constructor(options: AwsEndpointOptions) {
     this.options = options;
@@ -104,7 +95,17 @@ export class AwsEndpoint {
       this.server.listen(0, "127.0.0.1", resolve);
     });
     const { port } = this.server.address() as AddressInfo;
-    return `http://127.0.0.1:${port}`;
+    this.host = `127.0.0.1:${port}`;
+    return `http://${this.host}`;
+  }
+
+  /**
+   * Access key id of this run, which tells the endpoint who calls: of a function by its ARN, or of the `operator`, the
+   * person who runs all this. That one may invoke functions and use buckets, as an operator with rights in AWS may.
+   */
+  accessKeyOf(holder: string): string {
+    const digest = createHmac("sha256", this.runKey).update(holder).digest("hex");
+    return `AKIALOCAL${digest.slice(0, 32).toUpperCase()}`;
   }
 
   /** Stops listening and drops what is open. */
@@ -126,12 +127,17 @@ export class AwsEndpoint {
   }
 
   private async reply(request: IncomingMessage): Promise<Reply> {
+    const { host, origin } = request.headers;
+    // A page in the person's browser reaches the loopback too, and a name of its own may lead there.
+    if (host !== this.host || origin !== undefined) {
+      throw new AwsError(403, "AccessDeniedException", "The request comes from a page, or was sent to another host.");
+    }
     const incoming = await readRequest(request);
     const caller = this.callerOf(incoming);
     const plan = this.plan(incoming);
     if (caller === undefined) {
-      const isOperator = incoming.headers["authorization"]?.includes(`Credential=${operatorAccessKey}/`);
-      if (plan.service === "lambda" || (plan.service === "s3" && isOperator)) return plan.do();
+      const isOperator = accessKeyIn(incoming) === this.accessKeyOf("operator");
+      if (isOperator && (plan.service === "lambda" || plan.service === "s3")) return plan.do();
       throw new AwsError(403, "UnrecognizedClientException", "The security token included in the request is invalid.");
     }
     await this.check(caller.definition, plan, plan.access);
@@ -144,11 +150,13 @@ export class AwsEndpoint {
   }
 
   /** The function that calls; undefined for anybody else. */
-  private callerOf({ headers }: Incoming): Caller | undefined {
+  private callerOf(incoming: Incoming): Caller | undefined {
+    const { headers } = incoming;
     const functions = this.options.functions();
-    this.callers ??= new Map(functions.definitions.map((definition) => [accessKeyOf(definition), definition]));
-    const key = /Credential=([^/]+)\//.exec(headers["authorization"] ?? "")?.[1] ?? "";
-    const definition = this.callers.get(key);
+    this.callers ??= new Map(
+      functions.definitions.map((definition) => [this.accessKeyOf(definition.arn), definition] as const),
+    );
+    const definition = this.callers.get(accessKeyIn(incoming));
     if (definition === undefined) return undefined;
     const environment = functions.environmentOf(headers["x-amz-security-token"] ?? "");
     const index = environment?.calls ?? 0;
@@ -291,6 +299,10 @@ export class AwsEndpoint {
       do: () => (type === "RequestResponse" ? invoke(functions, definition, body) : start(functions, definition, body)),
     };
   }
+}
+
+function accessKeyIn({ headers }: Incoming): string {
+  return /Credential=([^/]+)\//.exec(headers["authorization"] ?? "")?.[1] ?? "";
 }
 
 function poolPlan(pool: PoolAdmin, operation: string, { body }: Incoming): Plan {

@@ -15,6 +15,8 @@ export interface Cloud {
   readonly streamUrl: string | undefined;
   /** Address of the AWS endpoint. */
   readonly endpoint: string;
+  /** Access key id of this run at the AWS endpoint: of a function by its ARN, or of the `operator`. */
+  accessKeyOf(holder: string): string;
   /** Address of the DynamoDB server itself: no permissions, no conflicts. */
   readonly dynamodbEndpoint: string;
   readonly region: string;

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { localDashboard, localOrigin } from "../local-origin.ts";
-import { AwsEndpoint, accessKeyOf, operatorAccessKey } from "./aws-endpoint.ts";
+import { AwsEndpoint } from "./aws-endpoint.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import type { CloudOptions } from "./cloud-options.ts";
 import type { Cloud } from "./cloud-view.ts";
@@ -307,6 +307,11 @@ class RunningCloud implements Cloud {
     this.baseUrl = `${this.gateway.origin}/${stage.physical_id}`;
   }
 
+  accessKeyOf(holder: string): string {
+    if (this.awsEndpoint === undefined) throw new Error("The AWS endpoint does not run.");
+    return this.awsEndpoint.accessKeyOf(holder);
+  }
+
   /** Variables of the runner for a function; addresses of AWS in the template's values become local ones. */
   private variablesOf(definition: FunctionDefinition): Record<string, string> {
     const { timeScale = 1, strictEgress = false } = this.options;
@@ -317,7 +322,7 @@ class RunningCloud implements Cloud {
       AWS_REGION: this.region,
       AWS_DEFAULT_REGION: this.region,
       AWS_ENDPOINT_URL: this.endpoint,
-      AWS_ACCESS_KEY_ID: accessKeyOf(definition),
+      AWS_ACCESS_KEY_ID: this.accessKeyOf(definition.arn),
       AWS_SECRET_ACCESS_KEY: "local",
       ...(timeScale !== 1 && { TIME_SCALE: String(timeScale) }),
       ...(budgetFactor !== undefined && { BUDGET_FACTOR: budgetFactor }),
@@ -364,11 +369,11 @@ class RunningCloud implements Cloud {
 }
 
 /** Credentials of the operator for the AWS endpoint, as the AWS SDK reads them from the environment. */
-export function operatorEnvironment(cloud: Pick<Cloud, "endpoint" | "region">): Record<string, string> {
+export function operatorEnvironment(cloud: Pick<Cloud, "endpoint" | "region" | "accessKeyOf">): Record<string, string> {
   return {
     AWS_ENDPOINT_URL: cloud.endpoint,
     AWS_REGION: cloud.region,
-    AWS_ACCESS_KEY_ID: operatorAccessKey,
+    AWS_ACCESS_KEY_ID: cloud.accessKeyOf("operator"),
     AWS_SECRET_ACCESS_KEY: "local",
   };
 }

@@ -3,6 +3,9 @@ import type { EventType } from "../schema/event-types.ts";
 import type { ProblemCode } from "../schema/problem.ts";
 import type { Scope } from "../schema/scope.ts";
 
+/** Items that say who may do what in a brokerage. */
+export type Governed = "applications" | "operators" | "brokerages";
+
 /** Deployment stages of the service. */
 export const stages = ["sandbox", "production"] as const;
 /** One of the deployment stages. */
@@ -81,6 +84,8 @@ export interface Route {
   readonly globals?: Readonly<Partial<Record<"read" | "query" | "put" | "count", readonly GlobalPartition[]>>>;
   /** Kinds of tenant partitions that the grants include; all if undefined. */
   readonly within?: readonly ("applications" | "families" | "operators" | "brokerages")[];
+  /** What of people and policies the handler writes; its function is denied to write the others. */
+  readonly governs?: readonly Governed[];
   /** The grants include no partition of a tenant, only global ones. */
   readonly tenantless?: true;
   /** Secrets that the function may read. */

@@ -61,6 +61,7 @@ export const updateSettings = route({
     "`four_eyes` is a proposal until another owner sends the same value within 72 hours.",
   file: "applications/update-settings",
   scope: "settings:write",
+  governs: ["brokerages"],
   standing: "read",
   grants: ["read", "put", "update"],
   body: UpdateSettingsRequest,

@@ -21,10 +21,13 @@ export function usageTable({ data, events, stream }: UsageBody): Answer {
   };
 }
 
-/** A text that a spreadsheet would read as a formula begins with an apostrophe; quotes and commas are quoted. */
+/**
+ * A text that a spreadsheet would read as a formula, in full width too, or as the end of a cell begins with an
+ * apostrophe; quotes and commas are quoted.
+ */
 function field(value: string | number): string {
   if (typeof value === "number") return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const text = /^\s*[=+\-@;＝＋－＠]|^[\t\r]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { requiredEquity } from "../../infra/dashboard/app/pages/customers/margin-room.ts";
 import {
   clockTime,
-  csvField,
   grouped,
   inWords,
   isNegative,
@@ -103,15 +102,4 @@ describe("times", () => {
     expect(clockTime("2026-11-19T13:06:58.204Z", now)).toBe("19 Nov 13:06");
     expect(clockTime("2025-11-19T13:06:58.204Z", now)).toBe("19 Nov 2025 13:06");
   });
-});
-
-describe("a field of a CSV file", () => {
-  it.each([
-    ["=1+1", "'=1+1"],
-    ["@SUM(A1)", "'@SUM(A1)"],
-    ["-12.50", "-12.50"],
-    ["-2+3", "'-2+3"],
-    ['a "b", c', '"a ""b"", c"'],
-    ["plain", "plain"],
-  ])("%s is written as %s, so that no spreadsheet runs it", (value, field) => expect(csvField(value)).toBe(field));
 });

@@ -1,3 +1,4 @@
+import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callerCode, startTestCloud, type TestCloud, type TestStack } from "./fixture.ts";
 
@@ -287,8 +288,43 @@ describe("Lambda Invoke", () => {
     const answer = await call("sender", path, "POST", {});
     expect(answer).toMatchObject({ status: 200, body: { errorType: "TypeError", errorMessage: "no" } });
     expect(await call("keys", path, "POST", {})).toMatchObject({ status: 403, type: "AccessDeniedException" });
-    const response = await fetch(`${test.cloud.endpoint}${path}`, { method: "POST", body: "{}" });
+    const response = await fetch(`${test.cloud.endpoint}${path}`, { method: "POST", body: "{}", headers: operator() });
     expect(response.headers.get("x-amz-function-error")).toBe("Unhandled");
+  });
+
+  const operator = () => ({
+    authorization: `AWS4-HMAC-SHA256 Credential=${test.cloud.accessKeyOf("operator")}/20200101/eu-west-1/lambda/x, x`,
+  });
+
+  it.each([
+    ["without credentials", () => ({ authorization: "" }), "UnrecognizedClientException"],
+    [
+      "with an access key that another run had",
+      () => ({
+        authorization: "AWS4-HMAC-SHA256 Credential=AKIALOCALOPERATOR000/20200101/eu-west-1/lambda/aws4_request",
+      }),
+      "UnrecognizedClientException",
+    ],
+    ["of a page", () => ({ ...operator(), origin: "https://evil.example" }), "AccessDeniedException"],
+    ["of a page without an origin", () => ({ ...operator(), origin: "null" }), "AccessDeniedException"],
+    ["to a name that leads to the loopback", () => ({ ...operator(), host: "evil.example" }), "AccessDeniedException"],
+    ["to the port under another name", () => ({ ...operator(), host: "localhost" }), "AccessDeniedException"],
+  ])("%s is refused, whatever the function does", async (_, headersOf, type) => {
+    const { port } = new URL(test.cloud.endpoint);
+    const headers = headersOf();
+    const [status, text] = await new Promise<[number | undefined, string]>((resolve, reject) => {
+      const sent = request(
+        { host: "127.0.0.1", port, path: "/2015-03-31/functions/thrower/invocations", method: "POST", headers },
+        (response) => {
+          const parts: Buffer[] = [];
+          response.on("data", (part: Buffer) => parts.push(part));
+          response.on("end", () => resolve([response.statusCode, Buffer.concat(parts).toString()]));
+        },
+      );
+      sent.once("error", reject).end("{}");
+    });
+    expect([status, text]).toEqual([403, expect.not.stringContaining("TypeError")]);
+    expect(text).toContain(type === "AccessDeniedException" ? "page, or was sent" : "security token");
   });
 
   it("a call that the runner does not know is an error that names it", async () => {

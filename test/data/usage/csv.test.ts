@@ -1,6 +1,7 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { expect, it } from "vitest";
-import { asksForTable } from "../../../shared/usage/csv.ts";
+import type { UsageBody } from "../../../shared/schema/reports/usage.ts";
+import { asksForTable, usageTable } from "../../../shared/usage/csv.ts";
 
 const asks = (accept: string | readonly string[] | undefined, query: Record<string, string> = {}) => {
   const multiValueHeaders = accept === undefined ? {} : { accept: [accept].flat() };
@@ -32,3 +33,12 @@ it("lets the query decide where it says something", () => {
   expect(asks("text/csv", { format: "json" })).toBe(false);
   expect(asks("application/json", { format: "csv" })).toBe(true);
 });
+
+it.each(["=1+1", ";=1", "＝1", "＋1", "－1", "＠SUM(A1)", " =1", "\t=1"])(
+  "shows %j as text to a spreadsheet",
+  (actor_id) => {
+    const rows = { data: [{ actor_id }], events: [], stream: [] } as unknown as UsageBody;
+    const [, line] = String(usageTable(rows).body).split("\r\n");
+    expect(line?.split(",").slice(0, 2)).toEqual(["", `'${actor_id}`]);
+  },
+);

@@ -10,7 +10,6 @@ import {
   type S3ServiceException,
 } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { accessKeyOf, operatorAccessKey } from "../../../infra/local/aws-endpoint.ts";
 import { readAssembly } from "../../../infra/local/template/assembly.ts";
 import {
   callerCode,
@@ -87,8 +86,8 @@ function client(accessKeyId: string): S3Client {
   const credentials = { accessKeyId, secretAccessKey: "local" };
   return new S3Client({ endpoint: test.cloud.endpoint, region: test.cloud.region, credentials, maxAttempts: 1 });
 }
-const writer = () => client(accessKeyOf({ arn: "arn:aws:lambda:eu-west-1:000000000000:function:writer" }));
-const operator = () => client(operatorAccessKey);
+const writer = () => client(test.cloud.accessKeyOf("arn:aws:lambda:eu-west-1:000000000000:function:writer"));
+const operator = () => client(test.cloud.accessKeyOf("operator"));
 
 /** `200`, or the status and name of the error that the SDK reads. */
 async function outcome(sent: Promise<object>): Promise<string> {
@@ -162,7 +161,7 @@ describe("buckets of the template", () => {
     const plain = await fetch(`${test.cloud.endpoint}/locked/x`, {
       method: "PUT",
       headers: {
-        authorization: `AWS4-HMAC-SHA256 Credential=${operatorAccessKey}/20200101/eu-west-1/s3/aws4_request, x`,
+        authorization: `AWS4-HMAC-SHA256 Credential=${test.cloud.accessKeyOf("operator")}/20200101/eu-west-1/s3/aws4_request`,
         "x-amz-content-sha256": digest.toString("hex"),
       },
       body: "other",

@@ -19,8 +19,11 @@ function membersOf(value: unknown, path = ""): [name: string, text: string][] {
   });
 }
 
-/** What a spreadsheet takes for a formula begins so; a number with a sign is none. */
-const formula = /^[=+\-@\t\r]/;
+/**
+ * What a spreadsheet takes for a formula begins so, in full width too; where `;` divides cells, it ends this one. A
+ * number with a sign is none.
+ */
+const formula = /^[=+\-@;＝＋－＠\t\r]/;
 const number = /^[+-]?\d+(?:\.\d+)?$/;
 
 function cellOf(text: string): string {

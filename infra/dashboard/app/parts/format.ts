@@ -112,9 +112,3 @@ export function dateOf(at: string, year = true): string {
   const [y, m, d] = at.slice(0, 10).split("-");
   return `${Number(d)} ${months[Number(m) - 1]}${year ? ` ${y}` : ""}`;
 }
-
-/** A field of a CSV file. A cell that a spreadsheet would take for a formula begins with an apostrophe. */
-export function csvField(value: string): string {
-  const harmless = /^[=+\-@\t\r]/.test(value) && !/^-?\d+(?:\.\d+)?$/.test(value) ? `'${value}` : value;
-  return /[",\n\r]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
-}
