@@ -151,6 +151,8 @@ const clientSettings = {
   allowedOAuthFlows: ["code"],
   allowedOAuthScopes: ["openid", "email"],
   supportedIdentityProviders: ["COGNITO"],
+  // Without a list a person could write every attribute of theirs, the email among them. This one nothing reads.
+  writeAttributes: ["locale"],
   // One has to be named, or there are three; rotation excludes refreshing by the pool's API.
   explicitAuthFlows: ["ALLOW_USER_SRP_AUTH"],
   preventUserExistenceErrors: "ENABLED",

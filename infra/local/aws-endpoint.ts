@@ -77,7 +77,7 @@ export class AwsEndpoint {
   private readonly options: AwsEndpointOptions;
   private readonly server: Server;
   private callers: ReadonlyMap<string, FunctionDefinition> | undefined;
-  /** Drawn for this run: what is started by it gets access keys that are made from it, and nobody else can make one. */
+  /** Drawn for this run: what is started by it gets access keys that are made from it. */
   private readonly runKey = randomBytes(32);
   private host = "";
 

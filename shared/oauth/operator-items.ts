@@ -53,10 +53,11 @@ async function letIn(operator: Operator): Promise<boolean> {
   if (!user.enabled) await enablePoolUser(user);
   if (operator.pool_state === "resend" && !user.isNew) await resendInvitation(operator.email);
   const identity_sha256 = identityOf(user);
-  if (!(await noteIdentity(operator, identity_sha256))) return false;
+  const pool_subject = user.subject;
+  if (!(await noteIdentity(operator, { identity_sha256, pool_subject }))) return false;
   const kept = await findPoolUser(operator.email);
   if (kept === undefined || !kept.enabled || kept.subject !== user.subject) return false;
-  return finish(operator, { ...operator, pool_state: "ready", identity_sha256, wake_at: null });
+  return finish(operator, { ...operator, pool_state: "ready", identity_sha256, pool_subject, wake_at: null });
 }
 
 /**
@@ -74,7 +75,10 @@ async function finish(before: Operator, after: Operator): Promise<boolean> {
  * has the email address of a user, so the new one takes the place, and one who was removed meanwhile does not take it
  * back. Returns false when the note or the operator has changed since it was read.
  */
-async function noteIdentity(operator: Operator, identity_sha256: string): Promise<boolean> {
+async function noteIdentity(
+  operator: Operator,
+  { identity_sha256, pool_subject }: Readonly<Record<"identity_sha256" | "pool_subject", string>>,
+): Promise<boolean> {
   const { id: operator_id, tenant_id, version, wake_at } = operator;
   const [found] = await readKeys([operatorIdentities.key(identity_sha256)]);
   const before = found as OperatorIdentity | undefined;
@@ -86,7 +90,7 @@ async function noteIdentity(operator: Operator, identity_sha256: string): Promis
       ? putNew(operatorIdentities, { identity_sha256, places, version: 1 })
       : updateItem(operatorIdentities, before, { ...before, places, version: before.version + 1 }),
     changeMember(operators.keyOf(operator), {
-      set: { identity_sha256 },
+      set: { identity_sha256, pool_subject },
       when: [isStored, ...isStill({ version, wake_at })],
     }),
   ]);
@@ -95,7 +99,8 @@ async function noteIdentity(operator: Operator, identity_sha256: string): Promis
 
 /** Shuts out or removes the user whom no brokerage lets in any more; false when that has to be tried again. */
 async function keepOut(operator: Operator): Promise<boolean> {
-  const user = await findPoolUser(operator.email);
+  // By the name that the pool gave them: a user whose email address there has changed is still the same one.
+  const user = await findPoolUser(operator.pool_subject ?? operator.email);
   const identity = user === undefined ? operator.identity_sha256 : identityOf(user);
   if (identity !== null) {
     const before = standingOf(await operatorsOf(identity));

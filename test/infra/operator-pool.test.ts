@@ -44,6 +44,7 @@ describe("the user pool", () => {
       TokenValidityUnits: { IdToken: "minutes", AccessToken: "minutes", RefreshToken: "hours" },
       RefreshTokenRotation: { Feature: "ENABLED", RetryGracePeriodSeconds: 0 },
       PreventUserExistenceErrors: "ENABLED",
+      WriteAttributes: ["locale"],
     });
     const [callback, logout] = ["CallbackURLs", "LogoutURLs"].map((name) => JSON.stringify(properties[name]));
     const dashboard = /^\[\{"Fn::Join":\["",\["https:\/\/",\{"Fn::GetAtt":\["Dashboard\w+","[\w.]+DomainName"\]\},/;

@@ -72,7 +72,7 @@ describe("the roles of the functions", () => {
     }
   }, 120_000);
 
-  it("of the deposit lets it book, and name nobody an owner, an application or a price", async () => {
+  it("of the deposit lets it book, and write no owner, no application, no rule and no price", async () => {
     const [name, role] = functions.find(([each]) => each.endsWith("-create-deposit")) ?? ["", ""];
     const decide = async (action: string, leading: string, resource: string) =>
       await permissions.decide(role, name, { action: `dynamodb:${action}`, resource, leading_keys: [leading] });

@@ -191,7 +191,11 @@ const cognito: Readonly<Record<string, TypeRule>> = {
       ...["EnableTokenRevocation", "AuthSessionValidity", "IdTokenValidity", "AccessTokenValidity"],
       ...["RefreshTokenValidity", "TokenValidityUnits", "RefreshTokenRotation"],
     ],
-    idle: { ClientName: text, ExplicitAuthFlows: "the login page is the only way to sign in here" },
+    idle: {
+      ClientName: text,
+      ExplicitAuthFlows: "the login page is the only way to sign in here",
+      WriteAttributes: "nothing changes attributes here",
+    },
     physicalId: (names) => `${shortId(names)}${shortId({ ...names, path: `${names.path}/2` })}local0`,
   },
   "AWS::Cognito::UserPoolDomain": {

@@ -38,6 +38,8 @@ export interface Operator {
   readonly pool_state: "pending" | "ready" | "resend";
   /** SHA-256 of issuer and subject of the user in the pool; null until it is made. */
   readonly identity_sha256: string | null;
+  /** Name of the user in the pool, which another email address there does not change; absent until the user is made. */
+  readonly pool_subject?: string;
   /** Seals what the audit keeps of the operator; absent for one from before operators had keys, and after a removal. */
   readonly audit_key?: string;
   /** Set while the user of the pool is to be made, shut out or removed; provisioning finds it by this. */
@@ -293,7 +295,7 @@ export function removeOperator(operator: Operator, counts: Counts, context: Cont
  * somewhere.
  */
 export function namelessOperator(operator: Operator): Operator {
-  const { audit_key: _key, ...others } = operator;
+  const { audit_key: _key, pool_subject: _subject, ...others } = operator;
   return { ...others, email: "", name: "" };
 }
 

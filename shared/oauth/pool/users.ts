@@ -28,9 +28,9 @@ const pool = bounded(
   new CognitoIdentityProviderClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.slow_handler }),
 );
 
-/** The user with an e-mail address; undefined when there is none. */
-export async function findPoolUser(email: string): Promise<PoolUser | undefined> {
-  const found = await unless("UserNotFoundException", () => pool.send(new AdminGetUserCommand(named(email))));
+/** The user with an e-mail address, or with this name in the pool; undefined when there is none. */
+export async function findPoolUser(name: string): Promise<PoolUser | undefined> {
+  const found = await unless("UserNotFoundException", () => pool.send(new AdminGetUserCommand(named(name))));
   return found && { subject: String(found.Username), enabled: found.Enabled === true };
 }
 

@@ -115,6 +115,18 @@ describe("an operator who waits for the user of the pool", () => {
     expect((await again()).status).toBe(404);
   });
 
+  it.each(["suspended", "removed"] as const)("who has another email there is shut out when %s", async (status) => {
+    const operator = await invited();
+    await settle(operator);
+    const user = pool.users.find(email);
+    const { sub = "" } = user ?? {};
+    Object.assign(user ?? {}, { email: `other.${email}` });
+    expect(pool.users.find(email)).toBeUndefined();
+    await becomes(operator, status);
+    expect(pool.users.find(sub)?.enabled).toBe(status === "suspended" ? false : undefined);
+    expect(pool.signedOut).toContain(sub);
+  });
+
   it("who has a password at another brokerage is let in without another email", async () => {
     const operator = await invited();
     await settle(operator);

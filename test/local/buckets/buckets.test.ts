@@ -156,12 +156,13 @@ describe("buckets of the template", () => {
   });
 
   it("refuse an object that is not what its checksums say, and one without a checksum under a lock", async () => {
+    const key = test.cloud.accessKeyOf("operator");
     const digest = createHash("sha256").update("other").digest();
     expect(await outcome(put("plain", "mine/x", { ChecksumSHA256: digest.toString("base64") }))).toBe("400 BadDigest");
     const plain = await fetch(`${test.cloud.endpoint}/locked/x`, {
       method: "PUT",
       headers: {
-        authorization: `AWS4-HMAC-SHA256 Credential=${test.cloud.accessKeyOf("operator")}/20200101/eu-west-1/s3/aws4_request`,
+        authorization: `AWS4-HMAC-SHA256 Credential=${key}/20200101/eu-west-1/s3/aws4_request`,
         "x-amz-content-sha256": digest.toString("hex"),
       },
       body: "other",
