@@ -92,6 +92,8 @@ export const limits = {
     max_operators: 500,
     /** Former identifiers that an operator keeps: the authorizer passes them on, within 8 KB (AWS docs). */
     max_former_ids: 50,
+    /** Undecided transactions that are looked at for what a person who leaves has made or approved. */
+    handover_transactions: 500,
   },
   approvals: {
     /** Rules of a brokerage, and approvals that one of them may ask for. */

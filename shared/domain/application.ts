@@ -12,7 +12,7 @@ import { type Actor, type Change, type Context, type Decision, later, refuse, un
 import { sameValue } from "./equality.ts";
 import { peopleOf } from "./people/person.ts";
 import { boundTo, type NamedSources, refuseBound } from "./people/source-binding.ts";
-import { refuseOverlap } from "./rotation.ts";
+import { refuseOverlap } from "./secrets/overlap.ts";
 import type { Tenant } from "./tenant.ts";
 
 /**

@@ -3,7 +3,7 @@ import type { CreateWebhookEndpoint, RotateWebhookSecret, UpdateWebhookEndpoint 
 import { type Change, type Context, type Decision, type FieldError, later, refuse, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 import { mergeMetadata } from "./metadata.ts";
-import { refuseOverlap } from "./rotation.ts";
+import { refuseOverlap } from "./secrets/overlap.ts";
 import {
   type DrawnSecret,
   draftHealth,

@@ -8,10 +8,11 @@ import { causeOf, log } from "../runtime/log.ts";
 import { inOrder, type MemberOrder, replyOrder } from "../schema/member-order.ts";
 import { personsIn } from "../table/audit/announcement.ts";
 import { originFor, sealedChange } from "../table/audit/sealing.ts";
+import { execute } from "../table/commit/execute.ts";
 import { newContext } from "../table/context.ts";
 import type { RateVerdict } from "../table/counters.ts";
-import { type Committable, execute, type Load, loadItems } from "../table/store.ts";
-import { admitCaller, countRate, countRateWhole } from "./admission.ts";
+import { type Committable, type Load, loadItems } from "../table/store.ts";
+import { admitCaller, checkStanding, countRate, countRateWhole, standingOf } from "./admission.ts";
 import { shownChange, userAgentOf } from "./audited.ts";
 import { headerOf } from "./body.ts";
 import type { Caller } from "./caller.ts";
@@ -21,7 +22,6 @@ import type { SealingOf } from "./idempotency.ts";
 import { HttpProblem, refused } from "./problem.ts";
 import { matchesVersion, notModified, type ResourceBody, resourceReply } from "./reply.ts";
 import { refusalAnswer } from "./response.ts";
-import { checkStanding, standingOf } from "./standing.ts";
 import { warmedUp } from "./warm-up.ts";
 
 /**

@@ -9,7 +9,7 @@ import { CommandNotice } from "../schema/feed/command.ts";
 import { Drift } from "../schema/feed/drift.ts";
 import { FeedSource } from "../schema/feed/source.ts";
 import { Reconciliation } from "../schema/internal-money/reconciliation.ts";
-import { AddedOwner } from "../schema/people/operator.ts";
+import { AddedOwner, EndedOperator } from "../schema/people/operator.ts";
 import type { JsonObject } from "./document.ts";
 import { eventData } from "./examples/events.ts";
 import { replyExamples } from "./examples.ts";
@@ -93,6 +93,7 @@ export const eventReplies: Partial<Record<EventType, $ZodType>> = {
   "audit.sealed": AuditSeal,
   "brokerage.restored": Restore,
   "owner.added": AddedOwner,
+  "operator.ended": EndedOperator,
   "reconciliation.difference_found": Reconciliation,
 };
 

@@ -24,6 +24,7 @@ import * as money from "../schema/money.ts";
 import * as oauth from "../schema/oauth.ts";
 import * as order from "../schema/order.ts";
 import * as approvalQueue from "../schema/people/approval-queue.ts";
+import * as handover from "../schema/people/handover.ts";
 import * as operator from "../schema/people/operator.ts";
 import * as position from "../schema/position.ts";
 import * as quote from "../schema/quote.ts";
@@ -58,6 +59,7 @@ const modules: readonly object[] = [
   drift,
   snapshot,
   fields,
+  handover,
   money,
   oauth,
   operator,

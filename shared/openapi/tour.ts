@@ -254,6 +254,7 @@ export const tour: readonly Chapter[] = [
       { row: "create_operator" },
       { row: "list_operators" },
       { row: "get_operator" },
+      { row: "get_operator_handover" },
       { row: "update_operator" },
       { row: "invite_operator" },
     ],

@@ -96,8 +96,8 @@ export const revokeApplication = route({
   tag: "Applications",
   summary: "Revoke an application",
   description:
-    "Permanent. The application gets no more tokens, and tokens that were already issued are refused within a minute. " +
-    "The caller's token must hold every scope of the application.",
+    "Permanent. The application gets no more tokens, and tokens that were already issued are refused within a " +
+    "minute. The caller's token must hold every scope of the application.",
   file: "applications/revoke",
   scope: "applications:write",
   governs: ["applications", "brokerages"],
@@ -117,8 +117,8 @@ export const rotateApplicationSecret = route({
   description:
     "The new secret is shown only in this response. The previous secret remains valid for `grace_seconds`, one day " +
     "by default. Then it is refused, and within a minute so are the tokens that were issued for it. While it is " +
-    "valid, only a rotation with `grace_seconds` 0 is accepted, which ends every older secret. The caller's token must " +
-    "hold every scope of the application.",
+    "valid, only a rotation with `grace_seconds` 0 is accepted, which ends every older secret. The caller's token " +
+    "must hold every scope of the application.",
   file: "applications/rotate-secret",
   scope: "applications:write",
   governs: ["applications"],

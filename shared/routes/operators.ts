@@ -1,4 +1,5 @@
 import { page } from "../schema/fields.ts";
+import { OperatorHandover } from "../schema/people/handover.ts";
 import {
   CreateOperatorRequest,
   ListOperatorsQuery,
@@ -65,6 +66,24 @@ export const getOperator = route({
   reply: Operator,
 });
 
+/** `GET /operators/{id}/handover` */
+export const getOperatorHandover = route({
+  id: "get_operator_handover",
+  method: "GET",
+  path: "/operators/{id}/handover",
+  tag: "Operators",
+  summary: "Get what an operator hands over",
+  description:
+    "What a person who leaves may still act through, and what of theirs is undecided: active applications whose " +
+    "secret they made or were shown, also through another application; open proposals; undecided transactions that " +
+    "they made or approved. An application stays when its maker leaves: rotate its secret with `grace_seconds` 0, or " +
+    "revoke it, and it is no longer listed. Also of an operator who was removed.",
+  file: "operators/handover",
+  scope: "operators:write",
+  grants: ["read", "query:list", "query:state"],
+  reply: OperatorHandover,
+});
+
 /** `PATCH /operators/{id}` */
 export const updateOperator = route({
   id: "update_operator",
@@ -90,7 +109,7 @@ export const updateOperator = route({
   reply: Operator,
   example: { role: "viewer" },
   refusals: ["insufficient_scope", "last_owner", "four_eyes_required", "illegal_transition"],
-  emits: ["owner.added"],
+  emits: ["owner.added", "operator.ended"],
 });
 
 /** `POST /operators/{id}/invite` */
@@ -134,6 +153,7 @@ export const deleteOperator = route({
   grants: ["read", "put", "update"],
   reply: RemovedOperator,
   refusals: ["insufficient_scope", "last_owner", "four_eyes_required"],
+  emits: ["operator.ended"],
 });
 
 /** Rows of the operators. */
@@ -141,6 +161,7 @@ export const operatorRoutes = [
   listOperators,
   createOperator,
   getOperator,
+  getOperatorHandover,
   updateOperator,
   inviteOperator,
   deleteOperator,

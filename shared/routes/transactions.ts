@@ -89,8 +89,7 @@ export const createWithdrawal = route({
   path: "/transactions/withdrawal",
   tag: "Transactions",
   summary: "Create a withdrawal",
-  description:
-    "The amount is held immediately, and released if the withdrawal is rejected or cancelled, fails or expires.",
+  description: "The amount is held at once, and released if the withdrawal is rejected or cancelled, fails or expires.",
   file: "transactions/withdrawal",
   scope: "transactions:write",
   further_scopes: ["transactions:settle"],

@@ -29,6 +29,7 @@ export const optInEventTypes = [
   "audit.sealed",
   "brokerage.restored",
   "owner.added",
+  "operator.ended",
   "reconciliation.difference_found",
 ] as const;
 
@@ -69,5 +70,6 @@ export const eventTexts: Readonly<Record<EventType, string>> = {
   "audit.sealed": "A day of the audit log was sealed.",
   "brokerage.restored": "The data of the brokerage were restored from a copy.",
   "owner.added": "An operator became an owner.",
+  "operator.ended": "The access of an operator has ended: they were suspended or removed.",
   "reconciliation.difference_found": "A reconciliation found its first difference.",
 };

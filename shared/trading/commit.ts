@@ -24,9 +24,10 @@ import { type Evaluated, evaluated, liquidationOf, positionsSum, withMarginUpdat
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
+import { execute } from "../table/commit/execute.ts";
 import { clients, type Key, trades } from "../table/entities.ts";
 import type { UntoldAudit } from "../table/outbox.ts";
-import { type Committable, execute, type Load, type Ref, readKeys, ref } from "../table/store.ts";
+import { type Committable, type Load, type Ref, readKeys, ref } from "../table/store.ts";
 import { backoffMs } from "../table/transact.ts";
 import { positionsOf } from "./holdings.ts";
 import { ofOneItemEach, tradingRef, writeTrading } from "./items.ts";

@@ -1,7 +1,9 @@
+import type { Application } from "../domain/application.ts";
 import { clientSummary } from "../domain/client.ts";
 import { refuseScope } from "../domain/decision.ts";
 import { type Approver, demandOf } from "../domain/people/approval.ts";
 import { type Queued, queuedFor } from "../domain/people/approval-queue.ts";
+import type { HandoverSources } from "../domain/people/handover.ts";
 import type { Operator } from "../domain/people/operator.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
@@ -14,7 +16,7 @@ import { env } from "../runtime/env.ts";
 import { sound } from "../runtime/unreadable.ts";
 import type { ClientSummaryBody } from "../schema/client.ts";
 import { TransactionKind } from "../schema/transaction.ts";
-import { clients, operators, transactions } from "../table/entities.ts";
+import { applications, clients, operators, transactions } from "../table/entities.ts";
 import { giversOf } from "../table/givers.ts";
 import { type ListIndex, type Page, pageOfIndex, pageWith } from "../table/list.ts";
 import { pageOfOwners } from "../table/owners.ts";
@@ -93,4 +95,40 @@ export async function clientsOf(
 async function operatorsOf(tenant: string): Promise<readonly Operator[]> {
   const request = { limit: limits.operators.max_operators, descending: false, cursor: undefined };
   return (await pageOfIndex<Operator>("list", [operators.all(tenant)], request)).items;
+}
+
+/** What a brokerage has that a person who leaves may stand behind. */
+export async function handoverSources(tenant: Tenant): Promise<HandoverSources> {
+  const undecided = (["pending", "approved"] as const).flatMap((status) =>
+    TransactionKind.options.map((kind) => transactions.inState(tenant.id, status, kind)),
+  );
+  const first = { descending: false, cursor: undefined };
+  const [active, team, waiting] = await Promise.all([
+    activeApplications(tenant.id),
+    operatorsOf(tenant.id),
+    pageOfIndex<Transaction>("state", undecided, { ...first, limit: limits.operators.handover_transactions }),
+  ]);
+  return {
+    applications: active,
+    operators: team,
+    tenant,
+    transactions: waiting.items,
+    more_transactions: waiting.next !== undefined,
+  };
+}
+
+async function activeApplications(tenant: string): Promise<readonly Application[]> {
+  const found: Application[] = [];
+  let cursor: Page<Application>["next"];
+  do {
+    const request = { limit: limits.applications.max_active, descending: true, cursor };
+    const keep = ({ status }: Readonly<Record<string, unknown>>) => status === "active";
+    const page: Page<Application> = await pageOfIndex<Application>("list", [applications.all(tenant)], {
+      ...request,
+      keep,
+    });
+    found.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return found;
 }

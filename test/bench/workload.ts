@@ -85,6 +85,7 @@ export async function startWorkload(): Promise<Workload> {
     create_stream_ticket: async () => ({ address: "/stream_tickets" }),
     create_operator: async () => ({ as: await newBrokerage(api), address: "/operators", parts: { body: operator } }),
     get_operator: () => newOperator(),
+    get_operator_handover: () => newOperator("/handover"),
     invite_operator: () => newOperator("/invite"),
     update_operator: async () => ({ ...(await newOperator()), parts: { body: { name: newName() } } }),
     delete_operator: () => newOperator(),

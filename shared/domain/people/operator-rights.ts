@@ -1,5 +1,5 @@
 import { scopesOf } from "../../roles.ts";
-import type { AddedOwnerBody } from "../../schema/people/operator.ts";
+import type { AddedOwnerBody, EndedOperatorBody } from "../../schema/people/operator.ts";
 import type { Scope } from "../../schema/scope.ts";
 import { type Context, type DomainEvent, refuse } from "../decision.ts";
 import { isOpen, isSecond, newProposal } from "./agreement.ts";
@@ -62,6 +62,21 @@ export function ownerAdded(before: Operator | undefined, after: Operator, contex
   const previous = before && { role: before.role, version: before.version };
   const event = { type: "owner.added", resource: { type: "operator", id, version }, object } as const;
   return [{ ...event, client_id: null, account_id: null, ...(previous && { previous }) }];
+}
+
+/** The event of an operator whose access ends: what they know of secrets is to be looked at. */
+export function accessEnded(before: Operator, { id, role, status, version }: Operator): DomainEvent[] {
+  const isEnded = (status === "suspended" || status === "removed") && before.status !== "suspended";
+  if (!isEnded) return [];
+  const href = `/v2/operators/${id}`;
+  const shown = { id, object: "operator", role, status, version } as const;
+  const object: EndedOperatorBody = {
+    ...shown,
+    _links: { self: { href }, handover: { href: `${href}/handover` } },
+  };
+  const previous = { status: before.status, version: before.version };
+  const event = { type: "operator.ended", resource: { type: "operator", id, version }, object, previous } as const;
+  return [{ ...event, client_id: null, account_id: null }];
 }
 
 function gainsRights(before: Operator, after: Operator, context: Context): boolean {

@@ -15,7 +15,7 @@ import {
 } from "../decision.ts";
 import { sameValue } from "../equality.ts";
 import type { Tenant } from "../tenant.ts";
-import { isActiveOwner, ownerAdded, withAgreement } from "./operator-rights.ts";
+import { accessEnded, isActiveOwner, ownerAdded, withAgreement } from "./operator-rights.ts";
 import { type DrawnPersonKey, keepPersonKey } from "./person-key.ts";
 
 /** A person who works for a brokerage and signs in through the user pool. */
@@ -326,7 +326,8 @@ function written(before: Operator, changed: Operator, counts: Counts, context: C
   };
   const changes: Change[] = [{ op: "update", entity: "operator", before, after }];
   if (Object.keys(add).length > 0) changes.push(count(before.tenant_id, add, more < 0 ? [another] : []));
-  return { ok: true, result: after, changes, events: ownerAdded(before, after, context) };
+  const events = [...ownerAdded(before, after, context), ...accessEnded(before, after)];
+  return { ok: true, result: after, changes, events };
 }
 
 /** What a sign-in makes of an operator, and how many active owners there are more by it. */

@@ -6,7 +6,7 @@ import { commandNotice } from "./commands.ts";
 import { drift } from "./drift.ts";
 import { feedSource } from "./feed.ts";
 import { actor, completed_at, created_at, event_id, exampleRequestId, links, transaction_id } from "./identifiers.ts";
-import { addedOwner } from "./operators.ts";
+import { addedOwner, endedOperator } from "./operators.ts";
 import { reconciliation } from "./reports.ts";
 import { opened, trade } from "./trading.ts";
 import { transaction } from "./transactions.ts";
@@ -118,6 +118,7 @@ export const eventData: Readonly<Record<string, EventData>> = {
   "audit.sealed": { object: auditSeal },
   "brokerage.restored": { object: restore },
   "owner.added": { object: addedOwner },
+  "operator.ended": { object: endedOperator, previous: { status: "active", version: 2 } },
   "reconciliation.difference_found": { object: reconciliation },
   "command.settled": { object: { ...commandNotice, version: 3 }, previous: { status: "taken" } },
 };

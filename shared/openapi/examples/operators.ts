@@ -8,9 +8,34 @@ export const addedOwner = {
   _links: links({ self: `/operators/${id}` }),
 };
 
+/** An operator who was suspended, in its event. */
+export const endedOperator = {
+  ...{ id, object: "operator", role: "developer", status: "suspended", version: 3 },
+  _links: links({ self: `/operators/${id}`, handover: `/operators/${id}/handover` }),
+};
+
 /** Examples of the replies about operators, by component. */
 export const operatorsReplies: Readonly<Record<string, unknown>> = {
   AddedOwner: addedOwner,
+  EndedOperator: endedOperator,
+  OperatorHandover: {
+    object: "operator_handover",
+    operator_id: id,
+    status: "suspended",
+    applications: [
+      {
+        id: exampleIds["applications"],
+        name: "CRM",
+        scopes: ["clients:read", "clients:write"],
+        knows: "current_secret",
+        secret_rotated_at: null,
+      },
+    ],
+    proposals: [],
+    transactions: [],
+    more_transactions: false,
+    _links: links({ self: `/operators/${id}/handover` }),
+  },
   Operator: {
     id,
     object: "operator",

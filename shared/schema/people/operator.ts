@@ -101,11 +101,23 @@ export const AddedOwner = z.object({
   _links: ownFields._links,
 });
 
+/** An operator whose access has ended, as the event shows them: without what names the person. */
+export const EndedOperator = z.object({
+  id: described(z.string(), "Identifier of the operator."),
+  object: described(z.literal("operator"), "Resource type; always this value."),
+  role: described(Role, "Role that the operator had."),
+  status: described(z.enum(["suspended", "removed"]), "What has become of the operator."),
+  version: described(z.int(), "Version of the operator."),
+  _links: ownFields._links,
+});
+
 /** Body of `POST /operators` after validation. */
 export type CreateOperator = z.infer<typeof CreateOperatorRequest>;
 /** Body of `PATCH /operators/{id}` after validation. */
 export type UpdateOperator = z.infer<typeof UpdateOperatorRequest>;
 /** A new owner on the wire. */
 export type AddedOwnerBody = z.infer<typeof AddedOwner>;
+/** An operator whose access has ended on the wire. */
+export type EndedOperatorBody = z.infer<typeof EndedOperator>;
 /** An operator on the wire. */
 export type OperatorBody = z.infer<typeof Operator>;

@@ -19,9 +19,10 @@ import type { CreateClient } from "../../../shared/schema/client.ts";
 import { inOrder, replyOrder } from "../../../shared/schema/member-order.ts";
 import { personsIn } from "../../../shared/table/audit/announcement.ts";
 import { originFor, sealedChange } from "../../../shared/table/audit/sealing.ts";
+import { execute } from "../../../shared/table/commit/execute.ts";
 import { newContext } from "../../../shared/table/context.ts";
 import { countRequest, type RateVerdict } from "../../../shared/table/counters.ts";
-import { execute, loadItems, type Reply, ref } from "../../../shared/table/store.ts";
+import { loadItems, type Reply, ref } from "../../../shared/table/store.ts";
 
 /** Milliseconds that a command may take. */
 const commandMs = 5000;

@@ -11,7 +11,7 @@ afterAll(async () => api.stop());
 /** A rotation: with a grace or without; `lost` is one whose answer never came, `repeated` is sent again by its key. */
 const rotation = fc.record({ grace: fc.constantFrom(0, 0, 60), fate: fc.constantFrom("seen", "lost", "repeated") });
 
-it("in every order and with lost answers, only the newest secret gets a token after a rotation without grace", async () => {
+it("in every order and with lost answers, only the newest secret gets a token once rotated without grace", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(rotation, { minLength: 2, maxLength: 5 }), async (program) => {
       const made = await service.application();

@@ -87,7 +87,12 @@ function expectedEvents({ before, after }: RawChange): string[] {
     case "OPERATOR":
       // The first owner comes with the brokerage, named by their address, and is announced by nothing.
       if (before === undefined && after["name"] === after["email"]) return [];
-      return enters("role", "owner") ? [name("owner.added")] : [];
+      return [
+        ...(enters("role", "owner") ? [name("owner.added")] : []),
+        ...(enters("status", "suspended") || (enters("status", "removed") && before?.["status"] !== "suspended")
+          ? [name("operator.ended")]
+          : []),
+      ];
     case "AUDITSEAL":
       return before !== undefined && before["day"] !== after["day"] ? [name("audit.sealed")] : [];
     case "BOOKRUN":

@@ -56,7 +56,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "event outside the transaction",
     always: true,
-    file: "shared/table/store.ts",
+    file: "shared/table/commit/execute.ts",
     edits: [
       [
         '    await sendTransaction(items);\n    return { kind: "fresh"',

@@ -1,13 +1,13 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { routes } from "../../shared/routes/index.ts";
-import type { Route } from "../../shared/routes/route.ts";
-import { applications, operators } from "../../shared/table/entities.ts";
-import { brokerage } from "../support/builders/brokerage.ts";
-import { startApi } from "../support/emulator/api.ts";
-import { scanTable } from "../support/emulator/raw-table.ts";
-import { addressOf, asOperator, newCaller, type TestCaller } from "../support/emulator/request.ts";
+import { routes } from "../../../shared/routes/index.ts";
+import type { Route } from "../../../shared/routes/route.ts";
+import { applications, operators } from "../../../shared/table/entities.ts";
+import { brokerage } from "../../support/builders/brokerage.ts";
+import { startApi } from "../../support/emulator/api.ts";
+import { scanTable } from "../../support/emulator/raw-table.ts";
+import { addressOf, asOperator, newCaller, type TestCaller } from "../../support/emulator/request.ts";
 
 const api = await startApi("watched");
 afterAll(async () => api.stop());

@@ -1,4 +1,4 @@
-import { type Context, refuse } from "./decision.ts";
+import { type Context, refuse } from "../decision.ts";
 
 /**
  * The refusal of a rotation that would cut short the overlap of the one before; undefined where there is none, and for
@@ -11,7 +11,7 @@ export function refuseOverlap(
 ): ReturnType<typeof refuse> | undefined {
   if (graceSeconds === 0 || until === null || until <= now) return undefined;
   const detail =
-    `The previous secret works until ${until}; rotate again after that. The same Idempotency-Key shows the new secret ` +
-    "again, and grace_seconds 0 ends every older secret at once.";
+    `The previous secret works until ${until}; rotate again after that. The same Idempotency-Key shows the new ` +
+    "secret again, and grace_seconds 0 ends every older secret at once.";
   return refuse("secret_rotation_in_progress", detail, { extra: { previous_secret_expires_at: until } });
 }

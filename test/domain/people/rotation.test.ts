@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Application, draftApplication, rotateSecret, secretLives } from "../../shared/domain/application.ts";
-import { openEndpoint, rotateEndpointSecret } from "../../shared/domain/webhook-decisions.ts";
-import { scopes } from "../../shared/schema/scope.ts";
-import { accepted, decisionContext, decisionTime, tenantId } from "../support/builders/decisions.ts";
+import { type Application, draftApplication, rotateSecret, secretLives } from "../../../shared/domain/application.ts";
+import { openEndpoint, rotateEndpointSecret } from "../../../shared/domain/webhook-decisions.ts";
+import { scopes } from "../../../shared/schema/scope.ts";
+import { accepted, decisionContext, decisionTime, tenantId } from "../../support/builders/decisions.ts";
 
 /** A rotation after so many seconds; undefined asks for no grace. */
 const step = fc.record({

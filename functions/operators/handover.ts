@@ -1,0 +1,13 @@
+import { handoverBody } from "../../shared/domain/people/handover.ts";
+import { read } from "../../shared/http/operations.ts";
+import { getOperatorHandover } from "../../shared/routes/operators.ts";
+import { nowIso } from "../../shared/runtime/clock.ts";
+import { ref } from "../../shared/table/store.ts";
+import { handoverSources } from "../../shared/trading/transaction-pages.ts";
+
+/** `GET /operators/{id}/handover`, of a removed operator too. */
+export const handler = await read(getOperatorHandover, async ({ path, load }) => {
+  const { operator, tenant } = await load({ operator: ref.operator(path.id), tenant: ref.tenant() });
+  if (operator === undefined || tenant === undefined) return undefined;
+  return handoverBody(operator, await handoverSources(tenant), nowIso());
+});
