@@ -151,6 +151,8 @@ export function commandName(title: string, version: number | undefined): string 
 interface ConfirmProps<Out> {
   readonly title: string;
   readonly text: ReactNode;
+  /** What else is to be looked at before the command is sent. */
+  readonly more?: ReactNode;
   readonly word: string;
   readonly danger?: boolean;
   /** The version of what is changed: the same command for another one is another command. */
@@ -162,7 +164,7 @@ interface ConfirmProps<Out> {
 
 /** Asks before a command, and shows why it was refused. */
 export function ConfirmDialog<Out>(props: ConfirmProps<Out>) {
-  const { title, text, word, danger = false, version, run, onDone, onClose } = props;
+  const { title, text, more, word, danger = false, version, run, onDone, onClose } = props;
   const sending = useCommand(commandName(title, version), (_: string, key) => run(key));
   const send = () => {
     if (isSending()) return;
@@ -179,6 +181,7 @@ export function ConfirmDialog<Out>(props: ConfirmProps<Out>) {
       <div className="form">
         {sending.error !== null && <CommandError error={sending.error} />}
         <p>{text}</p>
+        {more}
         <CommandFoot word={word} danger={danger} focused sending={sending.isPending} onClose={onClose} onSend={send} />
       </div>
     </CommandFrame>

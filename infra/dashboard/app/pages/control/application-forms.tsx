@@ -75,9 +75,12 @@ const graceHours = [
 /** Gives an application another secret, with some time in which the previous one works as well. */
 export function RotateSecret({
   application,
+  first = "86400",
   onClose,
 }: {
-  readonly application: Schemas["ApiApplication"];
+  readonly application: Pick<Schemas["ApiApplication"], "id" | "name">;
+  /** Seconds of grace that are chosen at first. */
+  readonly first?: (typeof graceHours)[number][0];
   readonly onClose: () => void;
 }) {
   const [issued, setIssued] = useState<Issued>();
@@ -91,7 +94,7 @@ export function RotateSecret({
           label: "The previous secret ends",
           kind: "choice",
           values: graceHours,
-          first: "86400",
+          first,
           help: "Both work until then, so that programs can change over without an interruption.",
         },
       ]}

@@ -14,6 +14,7 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Age, Clock, Go, Id } from "../../parts/values.tsx";
 import { ActorName } from "../actor.tsx";
+import { RotateSecret } from "./application-forms.tsx";
 import { RoleTable } from "./role-table.tsx";
 import { ScopeTags } from "./scope-tags.tsx";
 import { roleWords } from "./scopes.ts";
@@ -114,6 +115,9 @@ function OperatorPanel({ id, onClose }: { readonly id: string; readonly onClose:
           ]}
         />
       </Panel>
+      <Panel title="What they hand over">
+        <Handover id={id} />
+      </Panel>
       {data.proposed_change && <Proposed operator={data} proposed={data.proposed_change} onRemoved={onClose} />}
       <div className="panel chips">
         <Actions operator={data} onRemoved={onClose} />
@@ -172,6 +176,67 @@ function Proposed(given: { readonly operator: Operator; readonly proposed: Propo
   );
 }
 
+/**
+ * What a person who leaves may still act through, with what ends it: their applications stay when their own access
+ * ends.
+ */
+function Handover({ id }: { readonly id: string }) {
+  const { data, error, refetch } = useResource("/operators/{id}/handover", { path: { id } });
+  if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
+  if (data === undefined) return null;
+  const { applications, proposals, transactions, more_transactions } = data;
+  const open = `${transactions.length}${more_transactions ? " or more" : ""}`;
+  return (
+    <div className="form">
+      <p>
+        {applications.length === 0
+          ? "They know the secret of no application."
+          : "They know the secrets of these applications, which stay. Rotate each with the previous secret ending at once, or revoke it."}
+      </p>
+      {applications.map((application) => (
+        <div key={application.id} className="chips">
+          <Go to={`/settings/api/${application.id}`}>{application.name}</Go>
+          <span className="dim">{inWords(application.knows)}</span>
+          <ActionButton
+            word={`Rotate ${application.name}`}
+            dialog={(close) => <RotateSecret application={application} first="0" onClose={close} />}
+          />
+          <ActionButton
+            word={`Revoke ${application.name}`}
+            dialog={(close) => (
+              <ConfirmDialog
+                title={`Revoke ${application.name}`}
+                text="It gets no more tokens, and those that it has end within 60 seconds. This cannot be undone."
+                word="Revoke"
+                danger
+                run={(key) => command("DELETE", "/applications/{id}", { key, path: { id: application.id } })}
+                onClose={close}
+              />
+            )}
+          />
+        </div>
+      ))}
+      {proposals.map(({ resource_type, resource_id, change, expires_at }) => (
+        <p key={`${resource_id} ${change}`}>
+          Open proposal: {inWords(change)} of{" "}
+          {resource_type === "operator" ? (
+            <Go to={addressWith("/operators", { open: resource_id })}>an operator</Go>
+          ) : (
+            <Go to="/settings">the settings</Go>
+          )}
+          , until <Clock at={expires_at} />.
+        </p>
+      ))}
+      {transactions.length > 0 && <p>{open} undecided transactions that they made or approved:</p>}
+      {transactions.map(({ id: transaction, kind, part }) => (
+        <p key={transaction}>
+          <Go to={addressWith("/transactions", { open: transaction })}>{inWords(kind)}</Go>, {part} by them
+        </p>
+      ))}
+    </div>
+  );
+}
+
 function InviteAgain({ operator: { id, name } }: { readonly operator: Operator }) {
   return (
     <ActionButton
@@ -217,6 +282,7 @@ function Actions({ operator, onRemoved }: { readonly operator: Operator; readonl
             <ConfirmDialog
               title={suspended ? `Admit ${name} again` : `Suspend ${name}`}
               text={suspended ? "They can sign in again." : "Their access ends within 60 seconds."}
+              more={!suspended && <Handover id={id} />}
               word={suspended ? "Admit" : "Suspend"}
               danger={!suspended}
               version={version}
@@ -238,6 +304,7 @@ function Actions({ operator, onRemoved }: { readonly operator: Operator; readonl
               "address, IP addresses and user agents are erased from it. This cannot be undone; suspend an operator " +
               "whose actions are still to be examined. Removing one of two or more owners waits for a second owner."
             }
+            more={<Handover id={id} />}
             word="Remove"
             danger
             version={version}
