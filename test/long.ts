@@ -52,6 +52,7 @@ const longForms: Readonly<Record<string, LongForm>> = {
     env: { PUBLISHING_RUNS: "200", PUBLISHING_SEED: "random" },
     file: "test/simulation/publishing.test.ts",
   },
+  skips: { env: { SKIP_RUNS: "60", SKIP_SEED: "random" }, file: "test/data/events/skipped-endpoint.test.ts" },
   feed: { env: { FEED_EXECUTIONS: "10000", FEED_ACCOUNTS: "200" }, file: "test/simulation/feed.test.ts" },
   "page-size": { env: { PAGE_WALKS: "both" }, file: "test/data/page-size.test.ts" },
   ladder: { env: { LADDER_SCALE: "600" }, file: "test/e2e/ladder.test.ts" },

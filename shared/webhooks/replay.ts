@@ -124,9 +124,9 @@ async function sendAgain(
       const id = deliveryId(event.id, endpoint_id, redelivery);
       const of = { redelivery, redelivery_of: redelivery === 0 ? null : first };
       const made = await putDelivery(draftDelivery(id, endpoint, event, nowIso(), delayMs, of));
-      if (made.status === "pending" && made.attempt === 1 && made.claims === 0) messages.push(messageOf(made));
+      if (made.status === "pending" && made.attempt === 1 && made.claims === 0) messages[index] = messageOf(made);
     });
-    await trySend(messages);
+    await trySend(messages.filter(Boolean));
   }
   return whole;
 }
