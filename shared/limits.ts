@@ -306,7 +306,7 @@ export const limits = {
     take_back_ms: 200,
     /** Parked commits that are released at the same time. */
     released_in_parallel: 4,
-    /** Clients whose verification ends, many of them at midnight, and transactions that expire, moved at the same time. */
+    /** Verifications that end and transactions that expire, many of them at midnight, moved at the same time. */
     expired_in_parallel: 16,
     /** Records of the stream that the router receives at once; after so many it does not pause: more are waiting. */
     routed_records: 100,

@@ -20,8 +20,8 @@ npm run bench:lanes -- [options]
   --pace <n>       events a second of the brokerage with the proven endpoint (default 5)
   --flood <n>      events a second of the brokerage with the silent endpoints; each goes to all of them (default 1)
   --silent <list>  how many fresh silent endpoints, part by part (default 1,2,20)
-  --hostile <n>    instead: so many rounds of one part alone, one beside ten silent endpoints, one that answers with
-                   100 MB and one that answers with a byte a second, and one beside twelve that answer
+  --hostile <n>    instead: so many rounds of one part alone, one next to ten silent endpoints, one that answers with
+                   100 MB and one that answers with a byte a second, and one next to twelve that answer
   --help           this text
 
 The workers are started before the first part. Every part has silent endpoints of a new brokerage; a third brokerage

@@ -191,7 +191,7 @@ function Handover({ id }: { readonly id: string }) {
       <p>
         {applications.length === 0
           ? "They know the secret of no application."
-          : "They know the secrets of these applications, which stay. Rotate each with the previous secret ending at once, or revoke it."}
+          : "They know the secrets of these applications, which stay. Rotate each without grace, or revoke it."}
       </p>
       {applications.map((application) => (
         <div key={application.id} className="chips">
