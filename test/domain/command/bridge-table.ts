@@ -1,12 +1,16 @@
-import type { Balance, Contra, Ledger } from "../../../shared/domain/account.ts";
-import type { MoneyCommand } from "../../../shared/domain/command/command.ts";
+import type { Account, Balance, Contra, Ledger } from "../../../shared/domain/account.ts";
+import { amendAccount } from "../../../shared/domain/amend-account.ts";
+import { isOpen, type MoneyCommand } from "../../../shared/domain/command/command.ts";
 import type { Change, Context, Decision } from "../../../shared/domain/decision.ts";
 import type { Drift } from "../../../shared/domain/drift/drift.ts";
 import type { Dedup } from "../../../shared/domain/feed/records.ts";
+import type { FeedSource } from "../../../shared/domain/feed/source.ts";
+import { claimLogin } from "../../../shared/domain/open-account.ts";
 import { approversOf, type Givers } from "../../../shared/domain/people/givers.ts";
 import type { AccountContext, Transaction } from "../../../shared/domain/transaction.ts";
 import type { CorrectionLeg } from "../../../shared/domain/transaction-legs.ts";
 import type { Role } from "../../../shared/roles.ts";
+import { someClient } from "../../support/builders/decisions.ts";
 import { checkAnnounced, claimOf, keyOf } from "./bridge-changes.ts";
 
 /** What two books are stored in: each change is applied as the table would, an item on the version that was read. */
@@ -80,6 +84,20 @@ export class BookTable {
     const account = this.accounts.get(id);
     if (account === undefined) throw new Error(`There is no account ${id}.`);
     return account;
+  }
+
+  /** Links an account to a source, or ends that, as a patch by a person does; undefined when it is refused. */
+  relink(id: string, source: FeedSource, linked: boolean, context: Context): Account | undefined {
+    const { source: _source, ...on } = this.accountOf(id);
+    const { account, balance, tenant } = on;
+    const login = claimLogin(account);
+    if (login.op === "claim") this.claims.set(claimOf(login), id);
+    const corrections = this.unreportedCommands(id).filter((each) => isOpen(this.commands.get(each) as MoneyCommand));
+    const owned = { account, balance, tenant, corrections, client: someClient(), source };
+    const done = this.commit(amendAccount(owned, { source_id: linked ? source.id : null }, context));
+    if (done === undefined) return undefined;
+    this.keep({ ...on, ...done, ...(done.account.source_id != null && { source }) });
+    return done.account;
   }
 
   protected keep(account: AccountContext): void {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { approvalMutations } from "./approval-mutations.ts";
 import { recordMutations } from "./record-mutations.ts";
 import { settlementMutations } from "./settlement-mutations.ts";
 import { streamMutations } from "./stream-mutations.ts";
@@ -312,6 +313,7 @@ export const mutations: readonly Mutation[] = [
     test: { file: "test/domain/drift/reconcile.test.ts", name: "stay as they are for a snapshot of an earlier number" },
   },
   ...recordMutations,
+  ...approvalMutations,
   ...settlementMutations,
   ...streamMutations,
 ];
