@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { bridge, moneyMoved } from "../../support/builders/bridge.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
-import { snapshots } from "../../support/builders/snapshots.ts";
 import { putMarket } from "../../support/builders/trading-data.ts";
 import { asOperator, newCaller, type TestCaller, withScopes } from "../../support/emulator/request.ts";
 import { api } from "./feed-cases.ts";
@@ -86,6 +85,37 @@ describe("an item that is sent again under its name", () => {
       expect(await moneyOf()).toMatchObject({ balance: "4000.00", held: "0.00" });
     },
   );
+
+  it("is noted as set aside where its number was rejected, by a batch that was not answered", async () => {
+    const { owner, ana, eva, tom, source, as } = await guarded("service");
+    const [login, other] = ["77000010", "77000011"];
+    const item = (platform_login: string, more: object) =>
+      moneyMoved(platform_login, "B-1", "deposit", "5000.00", more);
+    const batch = (more: object = {}) => {
+      const items = [item(login, more), item(other, more)].map((each, place) => ({ seq: String(2 + place), ...each }));
+      return { first_seq: "2", items };
+    };
+    // The process ends before it moves the source on.
+    api.watched.interfere = ({ operation, input }) =>
+      operation === "UpdateItem" && JSON.stringify(input).includes("next_seq")
+        ? { status: 400, body: { __type: "AccessDeniedException" } }
+        : undefined;
+    expect((await source.raw(batch())).status).toBe(500);
+    api.watched.interfere = () => undefined;
+    expect(await source.rejects()).toMatchObject([{ code: "account_not_found" }, { code: "account_not_found" }]);
+    const link = { type: "demo", platform: "mt5", platform_login: login, source_id: source.id };
+    const account = await as(owner).account(undefined, link);
+    const deposit = await as(ana).deposit(account, "5000.00");
+    const sent = await source.raw(batch({ reference: deposit.id }));
+    expect(sent.body.results[0]).toMatchObject({ code: "approval_required", candidates: [deposit.id] });
+    expect((await source.rejects())[0]).toMatchObject({ seq: "2", code: "approval_required" });
+    for (const who of [eva, tom]) await as(who).move(deposit, "approved");
+    expect(await as(ana).get(`/transactions/${deposit.id}`)).toMatchObject({ status: "completed", set_aside: null });
+    expect((await source.rejects()).map(({ seq }: { seq: string }) => seq)).toEqual(["3"]);
+    const again = item(login, { reference: deposit.id });
+    const known = { first_seq: sent.body.expected_next_seq, items: [{ seq: sent.body.expected_next_seq, ...again }] };
+    expect((await source.raw(known)).body.results).toMatchObject([{ status: "duplicate", transaction_id: deposit.id }]);
+  });
 
   it("resolves its own reject, not the one that has its number", async () => {
     const { owner, ana, eva, tom, source, account, login, as } = await guarded();
@@ -328,45 +358,5 @@ describe("a second person", () => {
     expect((await patch(eva, { authoritative: "service" }, source.path)).body).toMatchObject({
       ...{ authoritative: "service", proposed_authoritative: null },
     });
-  });
-});
-
-describe("the second one of an adoption", () => {
-  it("is one whom the rule of its money accepts, and of an account the strictest rule", async () => {
-    const owner = newCaller();
-    await putMarket(api, owner.tenant_id);
-    const named = (name: string, role: "finance" | "developer") => ({
-      ...asOperator(owner, name, role),
-      scopes: owner.scopes,
-    });
-    const [first, second, outsider] = [named("Ana", "finance"), named("Eva", "finance"), named("Zoe", "developer")];
-    const { linked, resolve, unusedLogin, call } = snapshots(api, owner);
-    const { snapshot, theirs, drifts, source } = await linked();
-    await api.call(owner, "PATCH", "/settings", { body: { approval_rules: rules } });
-    const unknown = { ...theirs({ balance: "40.00" }), platform_login: unusedLogin() };
-    await source.send(moneyMoved(unknown.platform_login, "B-9", "deposit", "1.00"));
-    const refusal = expect.stringContaining("invite an operator with the role finance");
-    const adopt = async (balance: string) => {
-      await snapshot({ accounts: [theirs({ balance })] });
-      const [{ id }] = await drifts("&status=open&kind=balance");
-      await resolve(id, "adopt_platform", first);
-      return { id, by: async (who: TestCaller) => (await resolve(id, "adopt_platform", who)).body };
-    };
-    const large = await adopt("1150.00");
-    for (const who of [outsider, owner]) {
-      expect(await large.by(who)).toMatchObject({ code: "four_eyes_required", detail: refusal, roles: ["finance"] });
-    }
-    expect(await large.by(second)).toMatchObject({ status: "resolved" });
-    // The rule covers no amount of 50.00.
-    expect(await (await adopt("1200.00")).by(outsider)).toMatchObject({ status: "resolved" });
-
-    await snapshot({ accounts: [theirs({ balance: "1200.00" }), unknown] });
-    const [{ id }] = await drifts("&status=open&kind=account_unknown");
-    const quiet = await brokerage(api, owner).account(undefined, { type: "demo" });
-    const body = { action: "adopt_platform", reason: { code: "by_test" }, account_id: quiet.id };
-    const baseline = async (who: TestCaller) => (await call("POST", `/drift/${id}/resolve`, body, who)).body;
-    expect((await baseline(first)).proposal).toMatchObject({ account_id: quiet.id });
-    expect(await baseline(outsider)).toMatchObject({ code: "four_eyes_required", detail: refusal });
-    expect(await baseline(second)).toMatchObject({ status: "resolved", account_id: quiet.id });
   });
 });

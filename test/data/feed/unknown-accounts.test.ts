@@ -5,7 +5,7 @@ import { brokerage } from "../../support/builders/brokerage.ts";
 import { counts, position, reason, snapshots } from "../../support/builders/snapshots.ts";
 import { putMarket } from "../../support/builders/trading-data.ts";
 import { startJudgedApi } from "../../support/emulator/judged-api.ts";
-import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
+import { asOperator, lambdaContext, newCaller, type TestCaller } from "../../support/emulator/request.ts";
 
 const api = await startJudgedApi();
 const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
@@ -153,5 +153,51 @@ describe("an account that only the platform knows", () => {
     await snapshot({ accounts: [{ ...theirs, positions }] });
     expect(await drifts("&status=open")).toMatchObject([{ id, platform_account: null, proposal: null }]);
     expect((await adopt(id, other.id)).body.code).toBe("illegal_transition");
+  });
+});
+
+const rule = { over: { USD: "100.00" }, approvers: 2, roles: ["finance"] } as const;
+const rules = [
+  { kind: "withdrawal", ...rule },
+  { kind: "deposit", ...rule },
+];
+
+describe("the second one of an adoption", () => {
+  it("is one whom the rule of its money accepts, and of an account the strictest rule", async () => {
+    const owner = newCaller();
+    await putMarket(api, owner.tenant_id);
+    const named = (name: string, role: "finance" | "developer") => ({
+      ...asOperator(owner, name, role),
+      scopes: owner.scopes,
+    });
+    const [first, second, outsider] = [named("Ana", "finance"), named("Eva", "finance"), named("Zoe", "developer")];
+    const { linked, resolve, unusedLogin, call } = snapshots(api, owner);
+    const { snapshot, theirs, drifts, source } = await linked();
+    await api.call(owner, "PATCH", "/settings", { body: { approval_rules: rules } });
+    const unknown = { ...theirs({ balance: "40.00" }), platform_login: unusedLogin() };
+    await source.send(moneyMoved(unknown.platform_login, "B-9", "deposit", "1.00"));
+    const refusal = expect.stringContaining("invite an operator with the role finance");
+    const adopt = async (balance: string) => {
+      await snapshot({ accounts: [theirs({ balance })] });
+      const [{ id }] = await drifts("&status=open&kind=balance");
+      await resolve(id, "adopt_platform", first);
+      return { id, by: async (who: TestCaller) => (await resolve(id, "adopt_platform", who)).body };
+    };
+    const large = await adopt("1150.00");
+    for (const who of [outsider, owner]) {
+      expect(await large.by(who)).toMatchObject({ code: "four_eyes_required", detail: refusal, roles: ["finance"] });
+    }
+    expect(await large.by(second)).toMatchObject({ status: "resolved" });
+    // The rule covers no amount of 50.00.
+    expect(await (await adopt("1200.00")).by(outsider)).toMatchObject({ status: "resolved" });
+
+    await snapshot({ accounts: [theirs({ balance: "1200.00" }), unknown] });
+    const [{ id }] = await drifts("&status=open&kind=account_unknown");
+    const quiet = await brokerage(api, owner).account(undefined, { type: "demo" });
+    const body = { action: "adopt_platform", reason: { code: "by_test" }, account_id: quiet.id };
+    const baseline = async (who: TestCaller) => (await call("POST", `/drift/${id}/resolve`, body, who)).body;
+    expect((await baseline(first)).proposal).toMatchObject({ account_id: quiet.id });
+    expect(await baseline(outsider)).toMatchObject({ code: "four_eyes_required", detail: refusal });
+    expect(await baseline(second)).toMatchObject({ status: "resolved", account_id: quiet.id });
   });
 });
