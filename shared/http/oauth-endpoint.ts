@@ -52,6 +52,7 @@ export async function oauthEndpoint(
       log.error("The request failed.", { operation: row.id, ...causeOf(error) });
       return unavailable();
     });
+    // API Gateway names the type of a reply that has none application/json, also of an empty one.
     const type = body === undefined ? {} : { "Content-Type": "application/json" };
     return { status, headers: { ...type, ...headers }, body: body === undefined ? "" : JSON.stringify(body) };
   });

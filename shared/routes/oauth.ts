@@ -37,7 +37,8 @@ export const revokeToken = route({
   summary: "Revoke a token",
   description:
     "RFC 7009. Revoking a refresh token or an access token revokes every token of the same grant: refresh tokens " +
-    "immediately, access tokens within a minute. An unknown token gets the same answer as a known one.",
+    "immediately, access tokens within a minute. An unknown token gets the same answer as a known one. " +
+    "The answer is empty: its `Content-Type`, which the gateway adds, describes nothing.",
   file: "oauth/revoke",
   auth: "none",
   scope: null,
