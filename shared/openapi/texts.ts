@@ -52,6 +52,10 @@ export const tagTexts: Readonly<Record<string, string>> = {
       "acknowledgement or the item with that `reference` arrives first. If neither arrives, `outcome` is `unknown`: " +
       "nothing is sent again until the bridge has looked for the operation and a person decides. The opt-in events " +
       "`command.issued` and `command.settled` say when there is something to take and when it has ended.",
+    "An item is never an approval. One that names a transaction which still needs some is set aside " +
+      "(`approval_required`), issues no command, and is booked by the move that finds enough approvals. So is money " +
+      "without a reference that an approval rule covers, unless the source is `authoritative: platform`: there it is " +
+      "booked and announced. `GET /transactions/queue` shows what waits, and what people must settle.",
     "Where the source is `authoritative: service`, a stop-out of such an account is a command too. `liquidate` " +
       "names the position, the lots to close and `lots_before`: the bridge closes nothing if the position has other " +
       "lots. It waits for a minute at most and is taken before money. Nothing is booked by it: the deals that the " +
@@ -73,7 +77,7 @@ export const tagTexts: Readonly<Record<string, string>> = {
       "compared with those of this service at the number of the last item that they include. A difference is a " +
       "drift, with what may be its cause, and is never repaired automatically: `POST /drift/{id}/resolve` accepts " +
       "it, books the balance, the credit, the position or a whole account of the platform once a second application " +
-      "or operator agrees, or commands the platform to book the difference of a balance (`command_platform`), which " +
+      "or operator agrees (where an approval rule covers it, an operator with a role of the rule), or commands the platform to book the difference of a balance (`command_platform`), which " +
       "the next snapshot confirms. Alarms report open drifts and accounts that could not be compared for a day. The " +
       "opt-in events `feed.stale` and `feed.recovered` say when a source has been silent for `silent_after_seconds` " +
       "(60) and when it is heard of again. `feed.snapshots_late` says that a source with a " +
