@@ -137,8 +137,13 @@ async function operatorsOf(identity: string): Promise<readonly Operator[]> {
   return findAll(operators, keys);
 }
 
+/**
+ * An invitation counts once it was accepted: where a brokerage removed the person and no other one has them active, the
+ * user goes with its password, and is made again for those who have invited them.
+ */
 function standingOf(all: readonly Operator[]): Standing {
   const statuses = all.map(({ status }) => status);
-  if (statuses.some((status) => status === "invited" || status === "active")) return "in";
-  return statuses.includes("suspended") ? "suspended" : "removed";
+  if (statuses.includes("active")) return "in";
+  if (statuses.includes("invited") && !statuses.includes("removed")) return "in";
+  return statuses.includes("suspended") && !statuses.includes("invited") ? "suspended" : "removed";
 }

@@ -121,7 +121,10 @@ async function operatorOf(signedIn: SignedIn, brokerage: string | undefined): Pr
   const wanted = places.filter(({ place_tenant_id }) => brokerage === undefined || place_tenant_id === brokerage);
   const keys = wanted.map(({ place_tenant_id, operator_id }) => operators.key(place_tenant_id, operator_id));
   const known = await findAll(operators, keys);
-  const people = known.filter((each) => signIn(each, nowIso()) !== undefined);
+  const allowed = known.filter((each) => signIn(each, nowIso()) !== undefined);
+  // Who is active somewhere signs in there, however many others invite them; an invitation is accepted by its name.
+  const active = allowed.filter(({ status }) => status === "active");
+  const people = brokerage === undefined && active.length > 0 ? active : allowed;
   const [operator, another] = people;
   if (operator === undefined) return { outside: known };
   if (another !== undefined) return { choices: people.map(({ tenant_id }) => tenant_id) };

@@ -32,7 +32,8 @@ export const TokenRequest = z.object({
   ),
   brokerage_id: described(
     z.optional(z.string()),
-    "Brokerage to act for; required for a token exchange by an operator of several brokerages.",
+    "Brokerage to act for; required for a token exchange by an operator who is active in several brokerages, and to " +
+      "accept the invitation of another brokerage.",
   ),
   client_id: described(z.optional(z.string()), "Client id, unless sent by HTTP Basic."),
   client_secret: described(z.optional(z.string()), "Client secret, unless sent by HTTP Basic."),

@@ -199,12 +199,27 @@ describe("the user of the pool", () => {
     await settle(one);
     await settle(other);
     expect(pool.mailed.filter((address) => address === email)).toHaveLength(1);
+    await changeItem(operators.keyOf(other), { set: { status: "active" } });
     await becomes(one, "removed");
     expect(pool.users.find(email)).toMatchObject({ enabled: true });
     await becomes(other, "suspended");
     expect(pool.users.find(email)).toMatchObject({ enabled: false });
     await becomes(other, "removed");
     expect(pool.users.find(email)).toBeUndefined();
+  });
+
+  it("who was removed loses their password, also while another brokerage invites them", async () => {
+    const [one, other] = [await invited(first), await invited(second)];
+    await settle(one);
+    await settle(other);
+    const user = pool.users.find(email);
+    Object.assign(user ?? {}, { status: "CONFIRMED" });
+    await changeItem(operators.keyOf(one), { set: { status: "active" } });
+    await becomes(one, "removed");
+    expect(pool.users.find(email)).toBeUndefined();
+    await settle(other);
+    expect(pool.users.find(email)).toMatchObject({ enabled: true, status: "FORCE_CHANGE_PASSWORD" });
+    expect(pool.mailed.filter((address) => address === email)).toHaveLength(2);
   });
 
   it("is made again for an operator who was bound to it in the moment of its removal", async () => {

@@ -111,6 +111,18 @@ describe("an exchange of an id token", () => {
     }
   });
 
+  it("goes to the brokerage where the person is active, also while others invite them", async () => {
+    const one = await person("viewer");
+    await exchange(one.token());
+    const two = await person("owner", newCaller(), one.email);
+    const tenantOf = async (more: object = {}) =>
+      (await authorize((await exchange(one.token(), more)).body.access_token))?.tenant_id;
+    expect(await tenantOf()).toBe(one.admin.tenant_id);
+    // The invitation is accepted by its name.
+    expect(await tenantOf({ brokerage_id: two.admin.tenant_id })).toBe(two.admin.tenant_id);
+    expect((await exchange(one.token())).body.brokerage_ids).toHaveLength(2);
+  });
+
   it("waits for the API key of the operators", async () => {
     const one = await person();
     await changeItem(operatorKeys.key(one.admin.tenant_id), { set: { api_key_id: null } });

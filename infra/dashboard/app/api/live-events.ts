@@ -10,6 +10,7 @@ const concerned: Readonly<Record<string, readonly string[]>> = {
   drift: ["drift", "feed"],
   feed: ["feed"],
   audit: ["audit_log"],
+  operator: ["operators"],
   owner: ["operators"],
   reconciliation: ["reports"],
 };

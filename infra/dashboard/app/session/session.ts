@@ -34,7 +34,10 @@ const loadSignIn = () => import("./sign-in.ts");
  */
 export async function startSession(): Promise<string | undefined> {
   await loadConfig();
-  const { pathname } = window.location;
+  const { pathname, search } = window.location;
+  // The link of an invitation: who works for another brokerage already accepts it by its name.
+  const invited = new URLSearchParams(search).get("brokerage");
+  if (invited !== null) sessionStorage.setItem(brokerageKey, invited);
   if (pathname === "/signed-in") {
     try {
       const { finishSignIn } = await loadSignIn();

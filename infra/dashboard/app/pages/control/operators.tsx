@@ -13,6 +13,7 @@ import { Failed } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Age, Clock, Go, Id } from "../../parts/values.tsx";
+import { useCaller } from "../../session/caller.ts";
 import { ActorName } from "../actor.tsx";
 import { RotateSecret } from "./application-forms.tsx";
 import { RoleTable } from "./role-table.tsx";
@@ -89,6 +90,7 @@ function Invite({ onClose }: { readonly onClose: () => void }) {
 }
 
 function OperatorPanel({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const { tenant_id } = useCaller();
   const { data, error, refetch } = useResource("/operators/{id}", { path: { id } });
   useKeys({ Escape: onClose });
   if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
@@ -103,6 +105,9 @@ function OperatorPanel({ id, onClose }: { readonly id: string; readonly onClose:
             ["Email", data.email],
             ["Role", inWords(data.role)],
             ["Status", <Status key="status" state={data.status} />],
+            ...(data.status === "invited"
+              ? [["Sign-in link", `${window.location.origin}/?brokerage=${tenant_id}`] as const]
+              : []),
             ["Last seen", <Age key="seen" at={data.last_seen_at} />],
             ["Invited", <Clock key="created" at={data.created_at} />],
             ["Scopes", <ScopeTags key="scopes" scopes={data.scopes} />],
