@@ -1,13 +1,25 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
+import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 
 const stamp = () => new Date().toISOString().replaceAll("-", "").replace("T", "-").replace("Z", "");
 
-function framed(type: string, seq: number, body: string): string {
-  const fields = `35=${type}|49=VENUE|56=BROKERAGE|34=${seq}|52=${stamp()}|${body}|`.replaceAll("|", "\x01");
-  const text = `8=FIX.4.4\x019=${String(fields.length).padStart(7, "0")}\x01${fields}`;
+/** Bytes of a message of the venue, of which a test may change the header. */
+export function framed(type: string, seq: number | string, body: string, header: FixHeader = {}): string {
+  const { version = "FIX.4.4", sender = "VENUE", target = "BROKERAGE", sent = stamp(), length = 0 } = header;
+  const fields = `35=${type}|49=${sender}|56=${target}|34=${seq}|52=${sent}|${body}|`.replaceAll("|", "\x01");
+  const text = `8=${version}\x019=${String(fields.length + length).padStart(7, "0")}\x01${fields}`;
   const sum = Buffer.from(text).reduce((total, byte) => total + byte, 0) % 256;
   return `${text}10=${String(sum).padStart(3, "0")}\x01`;
+}
+
+/** What a test changes of the header; `length` is added to BodyLength. */
+export interface FixHeader {
+  readonly version?: string;
+  readonly sender?: string;
+  readonly target?: string;
+  readonly sent?: string;
+  readonly length?: number;
 }
 
 /** A message that a bridge sent. */
@@ -24,17 +36,26 @@ export class FixAcceptor {
   private readonly answer: (message: ReceivedFix, send: (type: string, body: string) => void) => void;
   private readonly sockets = new Set<Socket>();
   private next = 1;
-  private readonly server = createServer((socket) => {
-    this.sockets.add(socket);
-    socket.on("error", () => undefined);
-    socket.on("data", (data) => {
-      for (const text of data.toString().split(/(?=8=FIX)/)) this.receive(text, socket);
-    });
-  });
+  private readonly server: ReturnType<typeof createServer>;
 
-  /** @param answer what a message of the bridge is answered with */
-  constructor(answer: (message: ReceivedFix, send: (type: string, body: string) => void) => void = () => undefined) {
+  /**
+   * @param answer what a message of the bridge is answered with
+   * @param tls certificates of a venue over TLS
+   */
+  constructor(
+    answer: (message: ReceivedFix, send: (type: string, body: string) => void) => void = () => undefined,
+    tls?: TlsOptions,
+  ) {
     this.answer = answer;
+    const accept = (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.on("error", () => undefined);
+      socket.on("data", (data) => {
+        for (const text of data.toString().split(/(?=8=FIX)/)) this.receive(text, socket);
+      });
+    };
+    this.server = tls === undefined ? createServer(accept) : createTlsServer(tls, accept);
+    this.server.on("tlsClientError", () => undefined);
   }
 
   /** Listens; returns the port. */
@@ -50,6 +71,13 @@ export class FixAcceptor {
       return framed(type, this.next++, body);
     });
     for (const socket of this.sockets) socket.write(texts.join(""));
+  }
+
+  /** Keeps a message, and sends other bytes in its place; they are made of its number. */
+  sendBroken(type: string, body: string, bytes: (seq: number) => string): void {
+    this.kept.set(this.next, [type, body]);
+    const text = bytes(this.next++);
+    for (const socket of this.sockets) socket.write(text);
   }
 
   close(): void {
@@ -69,7 +97,7 @@ export class FixAcceptor {
   private repeat(from: number, socket: Socket): void {
     for (let seq = from; seq < this.next; seq += 1) {
       const [type, body] = this.kept.get(seq) ?? ["4", `123=Y|36=${seq + 1}`];
-      socket.write(framed(type, seq, `43=Y|${body}`));
+      socket.write(framed(type, seq, `43=Y|122=${stamp()}|${body}`));
     }
   }
 }

@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { readConfig } from "../../infra/tools/bridge/config.ts";
-import { Gate, type Numbered } from "../../infra/tools/bridge/fix/gate.ts";
 import { SentNumbers } from "../../infra/tools/bridge/fix/numbers.ts";
 import { Orders } from "../../infra/tools/bridge/fix/orders.ts";
+import { type Field, FixMessage } from "../../infra/tools/bridge/fix/parse.ts";
+import { Prices } from "../../infra/tools/bridge/fix/prices.ts";
 import { quantityOf, type TranslateConfig, translate } from "../../infra/tools/bridge/fix/translate.ts";
 import { unitsOf } from "../../infra/tools/bridge/units.ts";
 
@@ -14,10 +14,9 @@ const folder = mkdtempSync(join(tmpdir(), "brokerage-fix-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A message from its text, tag=value with bars, as a log shows it. */
-const message = (text: string, fields: Readonly<Record<string, unknown>> = {}) => {
-  const pairs = text.split("|").map((pair) => pair.split("=") as [string, string]);
-  const get = (tag: number) => pairs.find(([number]) => Number(number) === tag)?.[1];
-  return { type: get(35) ?? "", get, fields };
+const message = (text: string) => {
+  const fields = text.split("|").map((pair): Field => [Number(pair.split("=")[0]), pair.slice(pair.indexOf("=") + 1)]);
+  return new FixMessage("FIX.4.4", fields);
 };
 const fill = "35=8|37=O1|17=E1|150=F|39=2|1=5001|55=EURUSD|54=1|32=10000|31=1.10005|60=20261120-09:00:00.120";
 const lots: TranslateConfig = { lot_size: { default: "100000", XAUUSD: "100" } };
@@ -47,7 +46,7 @@ describe("a message of a venue", () => {
     ["a status", fill.replace("150=F", "20=3|150=2")],
     ["a heartbeat", "35=0"],
   ])("is nothing when it is %s", (_, text) => {
-    expect(translate(message(text), lots)).toEqual({ events: [], quotes: [] });
+    expect(translate(message(text), lots)).toEqual({ events: [] });
   });
 
   it.each([
@@ -95,6 +94,21 @@ describe("a message of a venue", () => {
     ["no side", fill.replace("54=1", "54=7"), "54=7 neither buys nor sells"],
     ["no name", fill.replace("|17=E1", ""), "17= names no deal"],
     ["no account", fill.replace("|1=5001", ""), "1= names no account"],
+    ["no symbol", fill.replace("|55=EURUSD", ""), "55= names no symbol"],
+    ["a time that is none", fill.replace("60=20261120", "60=20261320"), "60=20261320-09:00:00.120 is no time"],
+    ["a quantity twice", `${fill}|32=20000`, "32=10000 is there twice"],
+    ["an account twice", `${fill}|1=5002`, "1=5001 is there twice"],
+    ["a type of execution twice", `${fill}|150=0`, "150=F is there twice"],
+    [
+      "fewer sides than it counts",
+      "35=AE|571=T1|32=100|31=2650.10|55=XAUUSD|552=2|54=1|1=5001",
+      "552=2 does not count the 1 entries of its group",
+    ],
+    [
+      "a side with two accounts",
+      "35=AE|571=T1|32=100|31=2650.10|55=XAUUSD|552=2|54=1|1=5001|1=5003|54=2|1=5002",
+      "1=5001 is there twice",
+    ],
     ["a trade report without sides", "35=AE|571=T1|32=100|31=2650.10|55=XAUUSD", "552= names no side"],
   ])("cannot be passed over with %s, unless a person books the deal", (_, text, sentence) => {
     expect(() => translate(message(text), lots)).toThrow(sentence);
@@ -114,33 +128,91 @@ describe("a message of a venue", () => {
     expect([events, note]).toEqual([[], "The deal E1 has the quantity 0, and changes nothing."]);
   });
 
+  it.each([
+    ["20261120-09:00:00", "2026-11-20T09:00:00Z"],
+    ["20261120-09:00:00.123456789", "2026-11-20T09:00:00.123456789Z"],
+    ["20261120-09:00:00.123456789012", "2026-11-20T09:00:00.123456789Z"],
+  ])("has its own time, of which digits are cut: %s", (stamp, at) => {
+    const text = fill.replace("60=20261120-09:00:00.120", `60=${stamp}`);
+    expect(translate(message(text), lots).events).toMatchObject([{ fill: { at } }]);
+  });
+
   it("leaves out the side of a counterparty without an account", () => {
-    const NoSides = [{ Side: "1" }, { Side: "2", Account: "5002" }];
-    const report = message("35=AE|571=T1|32=100|31=2650.10|55=XAUUSD", { NoSides });
+    const report = message("35=AE|571=T1|32=100|31=2650.10|55=XAUUSD|552=2|54=1|54=2|1=5002");
     expect(translate(report, lots).events).toMatchObject([{ fill: { deal_id: "T1/2", platform_login: "5002" } }]);
   });
 
-  it("becomes a fill of each side as a trade capture report", () => {
-    const NoSides = [
-      { Side: "1", Account: "5001" },
-      { Side: "2", Account: "5002" },
-    ];
-    const report = message("35=AE|571=T1|32=100|31=2650.10|55=XAUUSD", { TrdCapRptSideGrp: { NoSides } });
-    expect(translate(report, lots).events).toMatchObject([
-      { fill: { deal_id: "T1", platform_login: "5001", side: "buy", lots: "1.00" } },
-      { fill: { deal_id: "T1/2", platform_login: "5002", side: "sell", lots: "1.00" } },
+  it("becomes a fill of each side as a trade capture report, with what the venue says of the side or of all", () => {
+    const text = "35=AE|571=T1|880=M1|32=100|31=2650.10|55=XAUUSD|198=P-9|552=2|54=1|1=5001|12=-1|54=2|1=5002|12=-2";
+    const config = { ...lots, tags: { commission: 12, position_id: 198 } };
+    const both = { lots: "1.00", position_id: "P-9", trade: { form: "capture", ids: ["571=T1", "880=M1"] } };
+    expect(translate(message(text), config).events).toMatchObject([
+      { fill: { deal_id: "T1", platform_login: "5001", side: "buy", commission: "-1", ...both } },
+      { fill: { deal_id: "T1/2", platform_login: "5002", side: "sell", commission: "-2", ...both } },
     ]);
   });
+});
 
-  it("becomes the best prices of each symbol as market data, when it has both", () => {
-    const entry = (MDEntryType: string, MDEntryPx: number, more: object = {}) => ({ MDEntryType, MDEntryPx, ...more });
-    const full = message("35=W|55=EURUSD", { MDFullGrp: { NoMDEntries: [entry("0", 1.1), entry("1", 1.1001)] } });
-    expect(translate(full, lots).quotes).toEqual([{ symbol: "EURUSD", bid: "1.1", ask: "1.1001" }]);
-    const gold = { Instrument: { Symbol: "XAUUSD" } };
-    const NoMDEntries = [entry("0", 2650, gold), entry("1", 2650.3, gold), entry("0", 1.2, { Symbol: "EURUSD" })];
-    expect(translate(message("35=X", { NoMDEntries }), lots).quotes).toEqual([
-      { symbol: "XAUUSD", bid: "2650", ask: "2650.3" },
-    ]);
+describe("the prices of a venue", () => {
+  const full = "35=W|55=EURUSD|268=4|269=0|278=a|270=1.1|269=0|278=b|270=1.0|269=1|278=c|270=1.2|269=1|278=d|270=1.3";
+  /** The quote of the last of some messages: bid and ask, or nothing. */
+  const after = (...texts: readonly string[]) => {
+    const prices = new Prices();
+    return texts.map((text) => prices.apply(message(text)).map(({ bid, ask }) => `${bid} ${ask}`)).at(-1);
+  };
+  const update = (...entries: readonly string[]) => `35=X|268=${entries.length}|${entries.join("|")}`;
+
+  it.each([
+    ["a full refresh of several levels", [full], ["1.1 1.2"]],
+    ["a full refresh of one side", [full, "35=W|55=EURUSD|268=1|269=0|270=1.05"], ["1.05 1.2"]],
+    ["a full refresh without entries", [full, "35=W|55=EURUSD|268=0"], []],
+    ["one side only", ["35=W|55=EURUSD|268=1|269=0|270=1.05"], []],
+    ["a trade", ["35=W|55=EURUSD|268=3|269=2|270=9|269=0|270=1.05|269=1|270=1.06"], ["1.05 1.06"]],
+    ["a new best bid", [full, update("279=0|269=0|278=e|55=EURUSD|270=1.15")], ["1.15 1.2"]],
+    ["a change by id", [full, update("279=1|269=0|278=a|55=EURUSD|270=0.9")], ["1.0 1.2"]],
+    ["a change of the size by id", [full, update("279=1|278=a|271=5")], ["1.1 1.2"]],
+    ["a change of the id", [full, update("279=1|280=a|278=z|270=1.14"), update("279=2|278=z")], ["1.0 1.2"]],
+    ["a deletion by id", [full, update("279=2|278=c")], ["1.1 1.3"]],
+    ["a deletion of far entries", [full, update("279=2|278=b|270=1.0", "279=2|278=d|270=1.3")], ["1.1 1.2"]],
+    ["a deletion by price", [full, update("279=2|269=1|55=EURUSD|270=1.20")], ["1.1 1.3"]],
+    ["a change by price", [full, update("279=1|269=1|55=EURUSD|270=1.20|271=5")], ["1.1 1.20"]],
+    [
+      "a change of the only level",
+      ["35=W|55=EURUSD|268=2|269=0|270=1|269=1|270=2", update("279=1|269=0|55=EURUSD|270=1.5")],
+      ["1.5 2"],
+    ],
+    ["a side that becomes empty", [full, update("279=2|278=c", "279=2|278=d")], []],
+    ["an empty book", [full, update("279=0|269=J|55=EURUSD")], []],
+    [
+      "a side that is emptied and filled",
+      [full, update("279=2|278=c", "279=2|278=d"), update("279=0|269=1|278=e|55=EURUSD|270=1.25")],
+      ["1.1 1.25"],
+    ],
+  ])("are the best of each side after %s", (_, texts, quotes) => {
+    expect(after(...texts)).toEqual(quotes);
+  });
+
+  it("are those of each symbol, of which the entries after the first may not name it", () => {
+    const prices = new Prices();
+    const gold = update("279=0|269=0|55=XAUUSD|270=2650", "279=0|269=1|270=2650.3", "279=0|269=0|55=EURUSD|270=1.2");
+    expect(prices.apply(message(gold))).toEqual([{ symbol: "XAUUSD", bid: "2650", ask: "2650.3" }]);
+    expect(prices.apply(message(full))).toEqual([{ symbol: "EURUSD", bid: "1.1", ask: "1.2" }]);
+  });
+
+  it.each([
+    ["a price that is no decimal", update("279=1|278=a|270=1e3"), "270=1e3 is no decimal"],
+    ["no price", update("279=0|269=0|278=e|55=EURUSD"), "270= names no price"],
+    ["a price twice", update("279=1|278=a|270=1.1|270=1.2"), "270=1.1 is there twice"],
+    ["no symbol", update("279=0|269=0|270=1"), "55= names no symbol"],
+    ["another action", update("279=7|278=a"), "279=7 is no action"],
+    ["a change that names none of several levels", update("279=1|269=0|55=EURUSD|270=1.12"), "changes no price"],
+    ["another count", `${full}|269=0|270=1`.replace("268=4", "268=7"), "268=7 does not count the 5 entries"],
+  ])("are none after %s, until the next full refresh", (_, text, sentence) => {
+    const prices = new Prices();
+    prices.apply(message(full));
+    expect(() => prices.apply(message(text))).toThrow(sentence);
+    expect(prices.apply(message(update("279=0|269=0|55=EURUSD|270=1", "279=0|269=1|55=EURUSD|270=2")))).toEqual([]);
+    expect(prices.apply(message(full))).toHaveLength(1);
   });
 });
 
@@ -148,20 +220,20 @@ describe("the quantity of an order", () => {
   it("is exact for every hundredth of a lot up to ten", () => {
     for (let hundredths = 1; hundredths <= 1000; hundredths += 1) {
       const text = (hundredths / 100).toFixed(2);
-      expect(quantityOf(text, "EURUSD", lots)).toBe(hundredths * 1000);
-      expect(quantityOf(text, "XAUUSD", lots)).toBe(hundredths);
+      expect(quantityOf(text, "EURUSD", lots)).toBe(String(hundredths * 1000));
+      expect(quantityOf(text, "XAUUSD", lots)).toBe(String(hundredths));
     }
   });
 
   it("is a fraction where a lot is one, and none where a number would not be exactly that", () => {
-    expect(quantityOf("0.00012345", "BTCUSD", {})).toBe(0.00012345);
+    expect(quantityOf("0.00012345", "BTCUSD", {})).toBe("0.00012345");
     expect(quantityOf("0.000000000001", "BTCUSD", { lot_size: { default: "0.1" } })).toBeUndefined();
     expect(quantityOf("1234567890.123456789", "BTCUSD", {})).toBeUndefined();
   });
 });
 
 describe("the order of a command", () => {
-  const reader = (text: string) => message(text).get;
+  const reader = (text: string) => (tag: number) => message(text).get(tag);
   const outcome = async (read: (orders: Orders) => unknown, limitMs?: number) => {
     const orders = new Orders(limitMs);
     const ended = orders.outcomeOf("cmd_1", "P-1", () => orders.sent("cmd_1", 7));
@@ -198,64 +270,10 @@ describe("the order of a command", () => {
       orders.reported(reader("35=8|11=cmd_2|39=8"), false);
       orders.reported(reader("35=8|11=cmd_1|39=0|14=0|151=1000"), false);
       expect(orders.rejected(reader("35=3|45=6"))).toBe(false);
-      late = orders.positionOf(reader("35=8|11=cmd_1"));
+      late = orders.positionOf(["cmd_2", "cmd_1"]);
     };
     expect(await outcome(silent, 1)).toMatchObject({ status: "unknown", error: { code: "order_unknown" } });
     expect(late).toBe("P-1");
-  });
-});
-
-describe("the gate of a session", () => {
-  const app = (seq: number): Numbered => ({ type: "8", seq });
-
-  it("leaves what comes after a gap until it is repeated, and what was taken before", () => {
-    const gate = new Gate(5);
-    expect([4, 5, 7, 8].map((seq) => gate.admit(app(seq)))).toEqual(["leave", "take", "leave", "leave"]);
-    expect(gate.hasGap).toBe(true);
-    expect([6, 7, 8].map((seq) => gate.admit(app(seq)))).toEqual(["take", "take", "take"]);
-    expect([gate.next, gate.hasGap]).toEqual([9, false]);
-  });
-
-  it("takes nothing from a message on that could not be kept, so that it is asked for again", () => {
-    const gate = new Gate(5);
-    expect(gate.admit(app(5))).toBe("take");
-    gate.hold(5);
-    const after = [app(5), app(6), { type: "4", seq: 5, newSeq: 9, gapFill: true }, { type: "A", seq: 1, reset: true }];
-    expect(after.map((each) => gate.admit(each))).toEqual(["leave", "leave", "leave", "leave"]);
-    expect(gate.next).toBe(5);
-  });
-
-  it("follows a gap fill from where it is, and no gap fill from further on", () => {
-    const gate = new Gate(5);
-    gate.admit({ type: "4", seq: 7, newSeq: 9, gapFill: true });
-    expect(gate.next).toBe(5);
-    gate.admit({ type: "4", seq: 4, newSeq: 9, gapFill: true });
-    expect(gate.next).toBe(9);
-  });
-
-  it("begins again where the venue resets its numbers", () => {
-    const gate = new Gate(500);
-    expect(gate.admit({ type: "A", seq: 1, reset: true })).toBe("reset");
-    expect(gate.next).toBe(2);
-    expect(gate.admit({ type: "4", seq: 2, newSeq: 40 })).toBe("reset");
-    expect(gate.next).toBe(40);
-  });
-
-  it("takes every message once and in order, however it is repeated", () => {
-    const arrivals = fc.array(fc.tuple(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 12 })), {
-      maxLength: 30,
-    });
-    fc.assert(
-      fc.property(arrivals, (bursts) => {
-        const gate = new Gate(1);
-        const taken: number[] = [];
-        // Each burst begins at the next message or before, as a repetition does, or leaves some out.
-        for (const [from, length] of bursts) {
-          for (let seq = from; seq < from + length; seq += 1) if (gate.admit(app(seq)) === "take") taken.push(seq);
-        }
-        expect(taken).toEqual(taken.map((_, place) => place + 1));
-      }),
-    );
   });
 });
 

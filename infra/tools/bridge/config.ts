@@ -14,6 +14,7 @@ const Fix = z.strictObject({
   target_comp_id: name,
   username: z.optional(name),
   heartbeat_seconds: z.optional(number),
+  sending_time_seconds: z.optional(number),
   symbols: z.optional(z.array(name)),
   tls: z.optional(z.strictObject({ ca: z.optional(z.array(name)), key: z.optional(name), cert: z.optional(name) })),
   lot_size: z.optional(z.record(z.string(), decimal)),

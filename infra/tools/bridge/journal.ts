@@ -34,6 +34,8 @@ interface Recorded {
   readonly first_seq: string;
   readonly items: readonly FeedItem[];
   readonly names: readonly string[];
+  /** Names that are remembered no longer. */
+  readonly spent?: readonly string[];
   readonly cursor: number;
 }
 
@@ -48,8 +50,8 @@ type Entry =
 
 /** Deals and operations that are remembered, so that a venue may report them again under new numbers. */
 const mostEvents = 20_000;
-/** Names that stand for them: a deal has up to four. */
-const mostNames = 4 * mostEvents;
+/** Names that stand for them: a deal has up to six. */
+const mostNames = 6 * mostEvents;
 /** The log is written again when it has grown to this many bytes, and holds mostly what is settled. */
 const longestLog = 32 * 1024 * 1024;
 
@@ -144,11 +146,12 @@ export class Journal {
     if (entry.kind === "adjusted") this.adjust(entry);
   }
 
-  private take({ items, names, cursor }: Recorded): void {
+  private take({ items, names, spent = [], cursor }: Recorded): void {
     for (const item of items) this.book.apply(item);
     this.items.push(...items);
     this.next += BigInt(items.length);
     this.cursor = cursor;
+    for (const name of spent) this.names.delete(name);
     for (const name of names) remember(this.names, name);
   }
 
@@ -196,9 +199,11 @@ export class Journal {
     if (event.kind === "adjusted") return { ...event, cursor };
     const first_seq = String(this.next);
     if (event.kind === "fill") {
-      const { isKnown, deal_id, remembered } = new DealName(event.fill, this.names);
-      const items = isKnown ? [] : this.book.itemsOf({ kind: "fill", fill: { ...event.fill, deal_id } });
-      return isKnown ? undefined : { kind: "items", first_seq, items, names: remembered, cursor };
+      const { isKnown, deal_id, remembered: names, spent } = new DealName(event.fill, this.names);
+      if (isKnown) return undefined;
+      if (spent.length > 0) return { kind: "items", first_seq, items: [], names, spent, cursor };
+      const items = this.book.itemsOf({ kind: "fill", fill: { ...event.fill, deal_id } });
+      return { kind: "items", first_seq, items, names, cursor };
     }
     const name = eventName(event);
     if (this.names.has(name)) return undefined;

@@ -13,8 +13,8 @@ import {
 import { startBridge } from "./bridge.ts";
 import { readConfig } from "./config.ts";
 import { consoleHelp, consoleOf } from "./console.ts";
-import { loadEngine } from "./fix/engine.ts";
-import { FixVenue } from "./fix/fix-venue.ts";
+import { type FixSettings, FixVenue } from "./fix/fix-venue.ts";
+import { readTls } from "./fix/transport.ts";
 import { moneyHook } from "./money-hook.ts";
 import { SimulatedVenue } from "./simulated-venue.ts";
 import type { Venue } from "./venue.ts";
@@ -22,8 +22,8 @@ import type { Venue } from "./venue.ts";
 const help = `Connects a trading venue to the service, until Ctrl-C.
 
 npm run bridge -- --config <file>
-  --config <file>    connects a venue over FIX 4.4 or 4.2 as the file says: infra/tools/bridge/bridge.example.json;
-                     installs the FIX engine at its first use. FIX_PASSWORD holds the password of the session
+  --config <file>    connects a venue over FIX 4.4 or 4.2 as the file says: infra/tools/bridge/bridge.example.json.
+                     FIX_PASSWORD holds the password of the session
 
 npm run bridge -- --simulate [options]
   --simulate         a simulated venue that accepts commands and fills orders at the quotes of the service
@@ -82,21 +82,21 @@ async function runFix(file: string): Promise<void> {
   const password = process.env["FIX_PASSWORD"];
   connectionOf(config.base_url);
   const hook = await moneyHook(config.money, folder);
-  const engine = loadEngine(say);
+  const { tls, ...fix } = config.fix;
+  const settings = {
+    ...fix,
+    ...(tls !== undefined && { tls: readTls(tls, folder) }),
+    ...(password !== undefined && { password }),
+  } as FixSettings;
   await run({
     source: config.source,
     baseUrl: config.base_url,
     data: resolve(folder, config.data ?? "bridge-data"),
-    venue: async (_, data) => {
-      const settings = { ...config.fix, ...(password !== undefined && { password }) } as FixVenueSettings;
-      return new FixVenue({ settings, engine, hook, folder: data, say });
-    },
+    venue: async (_, data) => new FixVenue({ settings, hook, folder: data, say }),
   });
 }
 
-type FixVenueSettings = ConstructorParameters<typeof FixVenue>[0]["settings"];
-
-/** Runs the test against the venue on the same engine, and against ordermatch where it is installed. */
+/** Runs the test against a venue that can be killed, and against ordermatch where it is installed. */
 async function test(seconds: number, seed: number, given: string | undefined): Promise<void> {
   const { debianOrdermatch, proveOrdermatch, runApart } = await import("./fix/proof/ordermatch.ts");
   if (given === undefined) {

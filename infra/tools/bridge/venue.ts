@@ -16,6 +16,10 @@ export interface Fill {
   readonly profit?: string | undefined;
   readonly commission?: string | undefined;
   readonly reason?: "client" | "stop_out" | undefined;
+  /** Names of the order that it filled. */
+  readonly orders?: readonly string[];
+  /** Ids of the trade that the other form of its report carries too, where a venue reports each deal in two forms. */
+  readonly trade?: { readonly form: "execution" | "capture"; readonly ids: readonly string[] };
 }
 
 /** Money that the venue moved. The amount is signed as on the account. */

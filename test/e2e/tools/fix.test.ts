@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../../infra/local/free-port.ts";
-import { loadEngine } from "../../../infra/tools/bridge/fix/engine.ts";
 import { FixVenue } from "../../../infra/tools/bridge/fix/fix-venue.ts";
 import { proveOn } from "../../../infra/tools/bridge/fix/proof/prove.ts";
 import { withoutRefused } from "../../../infra/tools/bridge/sender.ts";
@@ -25,11 +24,11 @@ afterAll(async () => {
   await stack?.stop();
 });
 
-// The engine is installed at its first use, as it is for a broker. `npm run bridge -- test` is the long form.
+// `npm run bridge -- test` is the long form.
 it("carries fills of a FIX venue into trades once each, while the bridge and the venue are killed", async () => {
   const { credentials } = await stack.newApplication();
   const trial = { seconds: 3, deals: 24, seed: 4 };
-  const proved = await proveOn({ base_url: stack.baseUrl, ...credentials }, trial, console.log);
+  const proved = await proveOn({ base_url: stack.baseUrl, ...credentials }, trial);
   expect(proved).toMatchObject({ deals: 24 });
   expect(proved.deposits).toBeGreaterThan(0);
   expect(proved.killed).toMatch(/^bridge killed [1-9]\d* times, venue [1-9]\d* times, service cut off [1-9]/);
@@ -42,7 +41,7 @@ const names = { sender_comp_id: "BROKERAGE", target_comp_id: "VENUE" } as const;
 function venueAt(port: number, say: (sentence: string) => void = () => undefined, logonLimitMs = 15_000): FixVenue {
   const settings = { ...names, host: "127.0.0.1", port, lot_size: { default: "100000" } };
   return new FixVenue({
-    ...{ settings, engine: loadEngine(() => undefined), folder: join(folder, String(port)), logonLimitMs, say },
+    ...{ settings, folder: join(folder, String(port)), logonLimitMs, say },
     hook: () => Promise.reject(new Error("No money is moved here.")),
   });
 }

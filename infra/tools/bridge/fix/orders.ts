@@ -65,9 +65,9 @@ export class Orders {
     this.forget(id);
   }
 
-  /** The position that the order of an execution report closes. */
-  positionOf(get: Get): string | undefined {
-    return this.positions.get(get(tag.clOrdId) ?? "") ?? this.positions.get(get(tag.origClOrdId) ?? "");
+  /** The position that an order of these names closes. */
+  positionOf(ids: readonly string[]): string | undefined {
+    return ids.map((id) => this.positions.get(id)).find((position) => position !== undefined);
   }
 
   /**

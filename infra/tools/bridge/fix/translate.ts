@@ -1,16 +1,7 @@
-import { decimalOf, exactProduct, exactQuotient, mostDecimals, unitsOf } from "../units.ts";
-import type { Fill, VenueEvent, VenueQuote } from "../venue.ts";
-import { decimalIn, Unreadable } from "./float.ts";
-
-/** A message of FIX, as far as it is translated. */
-export interface FixMessage {
-  /** MsgType (35). */
-  readonly type: string;
-  /** The first value of a tag. */
-  get(tag: number): string | undefined;
-  /** Components and groups by their names. */
-  readonly fields: Readonly<Record<string, unknown>>;
-}
+import { decimalOf, exactProduct, exactQuotient, unitsOf } from "../units.ts";
+import type { Fill, VenueEvent } from "../venue.ts";
+import { decimalIn, entriesOf, mustBeSingle, Unreadable } from "./float.ts";
+import { type FixFields, type FixMessage, timeIn } from "./parse.ts";
 
 /** How the messages of a venue are read. */
 export interface TranslateConfig {
@@ -27,7 +18,6 @@ export interface TranslateConfig {
 /** What a message becomes. */
 export interface Translated {
   readonly events: readonly VenueEvent[];
-  readonly quotes: readonly VenueQuote[];
   /** What a person should know of the message. */
   readonly note?: string;
 }
@@ -35,26 +25,38 @@ export interface Translated {
 const tag = {
   account: 1,
   avgPx: 6,
+  clOrdId: 11,
+  cumQty: 14,
   execId: 17,
   execTransType: 20,
   lastPx: 31,
   lastQty: 32,
-  orderId: 37,
+  status: 39,
+  origClOrdId: 41,
   side: 54,
   symbol: 55,
   transactTime: 60,
   positionEffect: 77,
   execType: 150,
+  leaves: 151,
   noSides: 552,
   tradeReportTransType: 487,
   tradeReportId: 571,
+  matchId: 880,
 } as const;
 
-const nothing: Translated = { events: [], quotes: [] };
+/** Tags that are read of both kinds of report, of an execution report, and of a side of a trade report. */
+const ofReport = [tag.execId, tag.lastPx, tag.lastQty, tag.symbol, tag.transactTime, tag.tradeReportId, tag.matchId];
+const ofExecution = [
+  ...[tag.account, tag.avgPx, tag.clOrdId, tag.cumQty, tag.execTransType, tag.status, tag.origClOrdId, tag.side],
+  ...[tag.positionEffect, tag.execType, tag.leaves],
+];
+const ofSide = [tag.account, tag.clOrdId, tag.side, tag.positionEffect];
+
+const nothing: Translated = { events: [] };
 
 /**
- * Translates an execution report (35=8), a trade capture report (35=AE) and market data (35=W, 35=X). Other messages
- * become nothing.
+ * Translates an execution report (35=8) and a trade capture report (35=AE). Other messages become nothing.
  * @throws Unreadable when a deal cannot be read and is not left to a person: to pass it over would lose it
  */
 export function translate(message: FixMessage, config: TranslateConfig): Translated {
@@ -70,11 +72,11 @@ export function translate(message: FixMessage, config: TranslateConfig): Transla
 function translated(message: FixMessage, config: TranslateConfig): Translated {
   if (message.type === "8") return executionReport(message, config);
   if (message.type === "AE") return tradeCapture(message, config);
-  if (message.type === "W" || message.type === "X") return { events: [], quotes: quotesOf(message) };
   return nothing;
 }
 
 function executionReport(message: FixMessage, config: TranslateConfig): Translated {
+  mustBeSingle(message, [...ofReport, ...ofExecution, ...Object.values(config.tags ?? {})]);
   const type = message.get(tag.execType) ?? "";
   const id = message.get(tag.execId);
   // FIX 4.2 has no trade type: there 1 and 2 are fills, unless ExecTransType says cancel, correct or status.
@@ -85,24 +87,24 @@ function executionReport(message: FixMessage, config: TranslateConfig): Translat
   const isFill = type === "F" || ((type === "1" || type === "2") && transaction === "0");
   if (!isFill) return nothing;
   if (id === undefined) throw new Unreadable(tag.execId, id, "names no deal");
-  return filled([{ ...common(message, config), deal_id: id, ...sideOf(message, config) }]);
+  return filled([{ deal_id: id, ...reported(message, config), ...sideOf(message, message, config) }]);
 }
 
 function tradeCapture(message: FixMessage, config: TranslateConfig): Translated {
+  mustBeSingle(message, [...ofReport, tag.tradeReportTransType]);
   const id = message.get(tag.execId) ?? message.get(tag.tradeReportId);
   if ((message.get(tag.tradeReportTransType) ?? "0") !== "0") {
     return { ...nothing, note: `The venue took back or changed the trade report ${id}: correct it by hand.` };
   }
   if (id === undefined) throw new Unreadable(tag.tradeReportId, id, "names no deal");
-  const sides = groupOf(message.fields, "NoSides");
+  const sides = entriesOf(message, tag.noSides);
   if (sides.length === 0) throw new Unreadable(tag.noSides, message.get(tag.noSides), "names no side");
-  const fills = sides.map((side, place) => ({
-    ...common(message, config),
-    deal_id: place === 0 ? id : `${id}/${place + 1}`,
-    platform_login: text(side["Account"]) ?? config.account,
-    side: buysOrSells(text(side["Side"])),
-    effect: effectOf(text(side["PositionEffect"])),
-  }));
+  const report = reported(message, config);
+  const head = message.before(tag.noSides);
+  const fills = sides.map((side, place) => {
+    mustBeSingle(side, [...ofSide, ...Object.values(config.tags ?? {})]);
+    return { ...report, deal_id: place === 0 ? id : `${id}/${place + 1}`, ...sideOf(side, head, config) };
+  });
   return filled(fills);
 }
 
@@ -115,36 +117,49 @@ function filled(drafts: readonly Draft[]): Translated {
   );
   if (events.length === 0) throw new Unreadable(tag.account, undefined, "names no account; fix.account is one for all");
   const [first] = drafts;
-  if (first === undefined || unitsOf(first.lots) !== 0n) return { events, quotes: [] };
+  if (first === undefined || unitsOf(first.lots) !== 0n) return { events };
   return { ...nothing, note: `The deal ${first.deal_id} has the quantity 0, and changes nothing.` };
 }
 
-function common(message: FixMessage, config: TranslateConfig) {
-  const symbol = message.get(tag.symbol) ?? "";
-  const { position_id, profit, commission } = config.tags ?? {};
-  const money = (number: number | undefined) => {
-    const given = number === undefined ? undefined : message.get(number);
-    return number === undefined || given === undefined ? undefined : decimalIn(number, given);
-  };
-  const price = money(tag.lastPx) ?? money(tag.avgPx);
+/** What a report says of the deal, for all of its sides. */
+function reported(message: FixMessage, config: TranslateConfig) {
+  const symbol = message.get(tag.symbol);
+  if (symbol === undefined) throw new Unreadable(tag.symbol, symbol, "names no symbol");
+  const number = message.get(tag.lastPx) === undefined ? tag.avgPx : tag.lastPx;
+  const price = decimalOfTag(message, number);
   if (price === undefined) throw new Unreadable(tag.lastPx, price, "names no price");
+  const stamp = message.get(tag.transactTime);
+  const at = stamp === undefined ? undefined : timeIn(stamp);
+  if (at === undefined && stamp !== undefined) throw new Unreadable(tag.transactTime, stamp, "is no time", 6);
+  const ids = [tag.tradeReportId, tag.matchId].flatMap((each) => {
+    const value = message.get(each);
+    return value === undefined ? [] : [`${each}=${value}`];
+  });
+  const lots = lotsOf(message.get(tag.lastQty), symbol, config);
+  const form = message.type === "8" ? ("execution" as const) : ("capture" as const);
+  return { symbol, lots, price, at, ...(ids.length > 0 && { trade: { form, ids } }) };
+}
+
+/** What the fields of a side say; what a venue puts into tags of its own may be there for the whole report. */
+function sideOf(side: FixFields, report: FixFields, config: TranslateConfig) {
+  const { position_id, profit, commission } = config.tags ?? {};
+  const holder = (number: number) => (side.get(number) === undefined ? report : side);
+  const money = (number: number | undefined) =>
+    number === undefined ? undefined : decimalOfTag(holder(number), number);
   return {
-    symbol,
-    lots: lotsOf(message.get(tag.lastQty), symbol, config),
-    price,
-    at: timeOf(message.get(tag.transactTime)),
-    position_id: position_id === undefined ? undefined : message.get(position_id),
+    platform_login: side.get(tag.account) ?? config.account,
+    side: buysOrSells(side.get(tag.side)),
+    effect: effectOf(side.get(tag.positionEffect)),
+    orders: [side.get(tag.clOrdId) ?? [], side.get(tag.origClOrdId) ?? []].flat(),
+    position_id: position_id === undefined ? undefined : holder(position_id).get(position_id),
     profit: money(profit),
     commission: money(commission),
   };
 }
 
-function sideOf(message: FixMessage, config: TranslateConfig) {
-  return {
-    platform_login: message.get(tag.account) ?? config.account,
-    side: buysOrSells(message.get(tag.side)),
-    effect: effectOf(message.get(tag.positionEffect)),
-  };
+function decimalOfTag(fields: FixFields, number: number): string | undefined {
+  const text = fields.get(number);
+  return text === undefined ? undefined : decimalIn(number, text);
 }
 
 /** Sides that sell: sell, sell plus, sell short, sell short exempt. */
@@ -172,59 +187,14 @@ function lotsOf(quantity: string | undefined, symbol: string, { lot_size }: Tran
   return decimalOf(lots, 2);
 }
 
-/** Digits that a number of the engine keeps exactly, and that FIX asks every reader of a float to keep. */
+/** Digits of a float that FIX asks every reader to keep. */
 const exactDigits = 15;
 
-/** Quantity of lots; undefined where a number of FIX would not be exactly that. */
-export function quantityOf(lots: string, symbol: string, { lot_size }: TranslateConfig): number | undefined {
+/** Quantity of lots; undefined where not every reader of FIX would keep it exactly. */
+export function quantityOf(lots: string, symbol: string, { lot_size }: TranslateConfig): string | undefined {
   const size = unitsOf(lot_size?.[symbol] ?? lot_size?.["default"] ?? "1");
   const quantity = exactProduct(unitsOf(lots), size);
   if (quantity === undefined) return undefined;
   const text = decimalOf(quantity);
-  return text.replace(/\D/g, "").length > exactDigits ? undefined : Number(text);
-}
-
-/** UTCTimestamp of FIX as RFC 3339: 20261120-09:00:00.120 */
-function timeOf(stamp: string | undefined): string | undefined {
-  const [, year, month, day, time] = /^(\d{4})(\d\d)(\d\d)-(\d\d:\d\d:\d\d(?:\.\d{1,9})?)$/.exec(stamp ?? "") ?? [];
-  return time === undefined ? undefined : `${year}-${month}-${day}T${time}Z`;
-}
-
-function text(value: unknown): string | undefined {
-  return value === undefined || value === null || value === "" ? undefined : String(value);
-}
-
-/** The entries of a group, wherever the dictionary puts it. */
-function groupOf(fields: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>>[] {
-  const here = fields[name];
-  if (Array.isArray(here)) return here as Record<string, unknown>[];
-  for (const value of Object.values(fields)) {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) continue;
-    const found = groupOf(value as Record<string, unknown>, name);
-    if (found.length > 0) return found;
-  }
-  return [];
-}
-
-/** The best bid and ask of each symbol, where a message has both. */
-function quotesOf(message: FixMessage): VenueQuote[] {
-  const prices = new Map<string, { bid?: string; ask?: string }>();
-  for (const entry of groupOf(message.fields, "NoMDEntries")) {
-    const instrument = entry["Instrument"] as Readonly<Record<string, unknown>> | undefined;
-    const symbol = text(entry["Symbol"] ?? instrument?.["Symbol"]) ?? message.get(tag.symbol);
-    const price = text(entry["MDEntryPx"]);
-    if (symbol === undefined || price === undefined) continue;
-    const found = prices.get(symbol) ?? {};
-    if (entry["MDEntryType"] === "0") found.bid = plain(price);
-    if (entry["MDEntryType"] === "1") found.ask = plain(price);
-    prices.set(symbol, found);
-  }
-  return [...prices].flatMap(([symbol, { bid, ask }]) =>
-    bid === undefined || ask === undefined ? [] : [{ symbol, bid, ask }],
-  );
-}
-
-/** The engine reads prices as numbers, and a small one prints with an exponent. */
-function plain(price: string): string {
-  return price.includes("e") ? Number(price).toFixed(mostDecimals) : price;
+  return text.replace(/\D/g, "").length > exactDigits ? undefined : text;
 }

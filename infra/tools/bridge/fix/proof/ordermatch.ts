@@ -10,7 +10,6 @@ import { freePort } from "../../../../local/free-port.ts";
 import { synthesizeOnce } from "../../../../local/synthesis.ts";
 import { ServiceClient } from "../../../service-client.ts";
 import { type Bridge, startBridge } from "../../bridge.ts";
-import { dictionaryOf, loadEngine } from "../engine.ts";
 import { FixVenue } from "../fix-venue.ts";
 import { accountsOf, listed, newBrokerage } from "./brokerage.ts";
 import { logins } from "./deals.ts";
@@ -52,8 +51,7 @@ function startOrdermatch(file: string, folder: string, port: number): { child: C
   chmodSync(program, 0o700);
   const settings = [
     ...["[DEFAULT]", "ConnectionType=acceptor", `SocketAcceptPort=${port}`, "SocketReuseAddress=Y"],
-    ...["StartTime=00:00:00", "EndTime=00:00:00", `FileStorePath=${join(folder, "store")}`, "UseDataDictionary=Y"],
-    `DataDictionary=${dictionaryOf("FIX.4.2")}`,
+    ...["StartTime=00:00:00", "EndTime=00:00:00", `FileStorePath=${join(folder, "store")}`, "UseDataDictionary=N"],
     ...["[SESSION]", "BeginString=FIX.4.2", "SenderCompID=VENUE", "TargetCompID=BROKERAGE", ""],
   ];
   writeFileSync(join(folder, "ordermatch.cfg"), settings.join("\n"));
@@ -84,8 +82,8 @@ async function tradeUnderCuts(
   let [state, orders, cuts, starts] = [seed, 0, 0, 0];
   while (performance.now() < until) {
     for (const side of ["buy", "sell"] as const) {
-      const order = { platform_login: login, symbol: "EURUSD", side, lots: "0.10", price: 1.1 };
-      if (venue.order({ ...order, id: `O-${orders}` })) orders += 1;
+      const order = { platform_login: login, symbol: "EURUSD", side, lots: "0.10", price: "1.1" };
+      if (venue.order({ ...order, id: `O-${orders}` }) !== undefined) orders += 1;
     }
     await pause(50);
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
@@ -109,7 +107,6 @@ async function tradeUnderCuts(
  * @throws Error how many deals the two have
  */
 export async function proveOrdermatch(file: string, seconds: number, seed: number, say: (text: string) => void) {
-  const engine = loadEngine(say);
   const folder = mkdtempSync(join(tmpdir(), "brokerage-ordermatch-"));
   mkdirSync(join(folder, "store"));
   const assembly = await synthesizeOnce("sandbox", resolve(".local/cdk"), say);
@@ -130,7 +127,7 @@ export async function proveOrdermatch(file: string, seconds: number, seed: numbe
     const quiet = () => undefined;
     const start = async (): Promise<[Bridge, FixVenue]> => {
       const hook = async () => ({ status: "failed" }) as const;
-      const venue = new FixVenue({ settings, engine, hook, folder: join(folder, "bridge"), say: quiet });
+      const venue = new FixVenue({ settings, hook, folder: join(folder, "bridge"), say: quiet });
       const options = { client, source_id: source.body.id, venue, folder: join(folder, "bridge"), say: quiet };
       return [await startBridge(options), venue];
     };

@@ -10,7 +10,6 @@ import { freePort } from "../../../../local/free-port.ts";
 import { synthesizeOnce } from "../../../../local/synthesis.ts";
 import { type Connection, ServiceClient } from "../../../service-client.ts";
 import { Book, type BookPosition } from "../../book.ts";
-import { installEngine } from "../engine.ts";
 import { accountsOf, listed, newBrokerage, shapes } from "./brokerage.ts";
 import { dealOf } from "./deals.ts";
 import { type FlakyProxy, flakyProxy } from "./flaky-proxy.ts";
@@ -69,7 +68,7 @@ class Killable {
   }
 }
 
-/** Starts a program. A Node that runs TypeScript by itself loads the 2400 files of the engine in half the time. */
+/** Starts a program. */
 function start(words: readonly string[], env: NodeJS.ProcessEnv = process.env): ChildProcess {
   const output = process.env["BRIDGE_OUTPUT"] === undefined ? "ignore" : "inherit";
   const loader = process.features.typescript ? [] : ["--import", "tsx"];
@@ -198,7 +197,7 @@ export interface Trial {
 }
 
 /**
- * Runs a bridge over FIX, for a brokerage of its own, against a venue on the same engine, while one of the two, or the
+ * Runs a bridge over FIX, for a brokerage of its own, against a venue, while one of the two, or the
  * connection to the service, is killed at random; at the end every deal must be a trade once, and every deposit booked
  * once. Returns what was counted.
  * @throws Error the differences of the books
@@ -206,9 +205,7 @@ export interface Trial {
 export async function proveOn(
   connection: Connection,
   { seconds, deals, seed }: Trial,
-  say: (sentence: string) => void,
 ): Promise<{ readonly deals: number; readonly deposits: number; readonly killed: string }> {
-  installEngine(say);
   const folder = mkdtempSync(join(tmpdir(), "brokerage-bridge-"));
   const proxy = await flakyProxy(Number(new URL(connection.base_url).port));
   const children: Killable[] = [];
@@ -241,7 +238,7 @@ export async function proveBridge(seconds: number, seed: number, say: (sentence:
   const assembly = await synthesizeOnce("sandbox", resolve(".local/cdk"), say);
   const cloud = await startCloud({ assemblyDir: assembly.directory, dataDir, port: 0 });
   try {
-    const proved = await proveOn(await newBrokerage(cloud), { seconds, deals: seconds * 12, seed }, say);
+    const proved = await proveOn(await newBrokerage(cloud), { seconds, deals: seconds * 12, seed });
     say(`${proved.deals} deals and ${proved.deposits} deposits, each once; ${proved.killed}.`);
   } finally {
     await cloud.stop();
