@@ -77,8 +77,9 @@ export const tagTexts: Readonly<Record<string, string>> = {
       "compared with those of this service at the number of the last item that they include. A difference is a " +
       "drift, with what may be its cause, and is never repaired automatically: `POST /drift/{id}/resolve` accepts " +
       "it, books the balance, the credit, the position or a whole account of the platform once a second application " +
-      "or operator agrees (where an approval rule covers it, an operator with a role of the rule), or commands the platform to book the difference of a balance (`command_platform`), which " +
-      "the next snapshot confirms. Alarms report open drifts and accounts that could not be compared for a day. The " +
+      "or operator agrees (where an approval rule covers it, an operator with a role of the rule), or commands the " +
+      "platform to book the difference of a balance (`command_platform`), which the next snapshot confirms. " +
+      "Alarms report open drifts and accounts that could not be compared for a day. The " +
       "opt-in events `feed.stale` and `feed.recovered` say when a source has been silent for `silent_after_seconds` " +
       "(60) and when it is heard of again. `feed.snapshots_late` says that a source with a " +
       "`snapshot_interval_seconds` of its own has sent no snapshot for three intervals, and " +

@@ -128,36 +128,6 @@ describe("the journal of a bridge", () => {
     expect(journal.unsent(100).items).toHaveLength(4);
   });
 
-  describe("a deal that the venue reports as an execution and as a trade capture", () => {
-    const report = (deal_id: string, form: "execution" | "capture", ids = ["880=M-1"], day = "2026-11-23") =>
-      fill(deal_id, "buy", "0.10", { trade: { form, ids }, ...(day !== "" && { at: `${day}T09:00:00Z` }) });
-    const [e1, e2] = [report("E-1", "execution"), report("E-2", "execution")];
-    const [t1, t2] = [report("T-1", "capture"), report("T-2", "capture")];
-
-    it.each<[string, VenueEvent[], string[]]>([
-      ["is one, whichever comes first", [e1, t1, t1, e1], ["E-1"]],
-      ["is one, also with the trade capture first", [t1, e1, e1, t1], ["T-1"]],
-      [
-        "is one by TradeReportID",
-        [report("E-1", "execution", ["571=T-1"]), report("T-1", "capture", ["571=T-1"])],
-        ["E-1"],
-      ],
-      ["is one when a report lacks its day", [e1, report("T-1", "capture", ["880=M-1"], "")], ["E-1"]],
-      ["is one when the first lacks its day", [report("T-1", "capture", ["880=M-1"], ""), e1], ["T-1"]],
-      ["is another on another day", [e1, report("T-1", "capture", ["880=M-1"], "2026-11-24")], ["E-1", "T-1"]],
-      ["is another with another id", [e1, report("T-1", "capture", ["880=M-2"])], ["E-1", "T-1"]],
-      ["is two when two are equal: all executions first", [e1, e2, t1, t2], ["E-1", "E-2"]],
-      ["is two when two are equal: in turns", [t1, e1, e2, t2], ["T-1", "E-2"]],
-      ["is two when two are equal: all captures first", [t1, t2, e1, e2, t1, e2], ["T-1", "T-2"]],
-    ])("%s", async (_, events, expected) => {
-      const path = newFile();
-      // A crash after each of them changes nothing.
-      for (const event of events) await (await open(path, source("1"))).record([event]);
-      const journal = await open(path, source("1"));
-      expect(journal.unsent(100).items.map(({ data }) => data["deal_id"])).toEqual(expected);
-    });
-  });
-
   it("keeps all events of a message with its cursor or none, wherever a crash cuts its record off", async () => {
     const path = newFile();
     const journal = await open(path, source("1"));

@@ -106,7 +106,7 @@ describe("a venue over TLS", () => {
   const venueOf = () =>
     new FixAcceptor(undefined, { ...server, ca: client.cert, requestCert: true, rejectUnauthorized: true });
 
-  it("is connected with the files that the configuration names beside it", async () => {
+  it("is connected with the files that the configuration names", async () => {
     for (const [name, text] of Object.entries({
       "ca.pem": server.cert,
       "key.pem": client.key,

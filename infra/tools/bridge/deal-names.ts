@@ -6,7 +6,7 @@ import type { Fill } from "./venue.ts";
  * The day is that of the deal itself, since a venue may report it again on a later day.
  *
  * A deal that the venue reports in two forms has two names, and ids of the trade that both carry. A report of one form
- * joins one of the other form with the same id, content and day, each of them once: two equal deals of a trade stay two.
+ * joins one of the other form with the same id, content and day, each of them once: two equal deals stay two.
  */
 export class DealName {
   /** The names that are remembered of the deal. */

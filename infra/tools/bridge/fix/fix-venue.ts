@@ -8,7 +8,8 @@ import { SentNumbers } from "./numbers.ts";
 import { type Get, Orders } from "./orders.ts";
 import { type Field, type FixMessage, timestampOf } from "./parse.ts";
 import { Prices } from "./prices.ts";
-import { type Incoming, Session, type SessionSettings } from "./session.ts";
+import { Session } from "./session.ts";
+import type { Incoming, SessionSettings } from "./session-port.ts";
 import { quantityOf, type TranslateConfig, translate } from "./translate.ts";
 import { type Address, openLine } from "./transport.ts";
 

@@ -126,7 +126,7 @@ function levelsAfter(levels: readonly Level[], entry: FixFields, id: string | un
   if (now.price === undefined) throw new Unreadable(tag.price, now.price, "names no price");
   const level = { id: now.id, price: now.price };
   if (action === actions.add || found !== undefined || id !== undefined) return [...others, level];
-  // A change without an id can be that of the only level. Of several, none can be told from the others.
+  // A change without an id can be that of the only level. Of several, it names none.
   if (levels.length > 1) throw new Unreadable(tag.price, price, "changes no price of the book");
   return [level];
 }

@@ -1,53 +1,8 @@
 import { Unreadable } from "./float.ts";
-import { encode, type Field, type FixMessage, Framer, Garbled, timeIn, timestampOf } from "./parse.ts";
+import { type Fault, headerFault, incorrect, isRepeated, numberIn, tag, wrong } from "./header.ts";
+import { encode, type Field, type FixMessage, Framer, Garbled, timestampOf } from "./parse.ts";
+import type { Incoming, Outgoing, SessionPort, SessionSettings } from "./session-port.ts";
 
-/** What a session agrees on with the venue. */
-export interface SessionSettings {
-  /** Version of FIX: `FIX.4.4` by default, or `FIX.4.2`. */
-  readonly begin_string?: "FIX.4.2" | "FIX.4.4";
-  readonly sender_comp_id: string;
-  readonly target_comp_id: string;
-  readonly username?: string;
-  readonly password?: string;
-  readonly heartbeat_seconds?: number;
-  /** How far the clock of the venue may be from ours. */
-  readonly sending_time_seconds?: number;
-}
-
-/** What a session needs of its surroundings. */
-export interface SessionPort {
-  /** Sends bytes, one for each character. */
-  write(bytes: string): void;
-  /** Ends the connection. */
-  end(reason: string): void;
-  /** The next message in order. When this throws a deal is not passed over: nothing more is taken. */
-  taken(message: FixMessage, seq: number): void;
-  /** Why a deal could not be taken. */
-  held(message: FixMessage, seq: number, error: unknown): void;
-  /** The venue goes on with this number, without the messages before it. */
-  reset(next: number): void;
-  ready(): void;
-  /** Text of a Logout. */
-  loggedOut(text: string): void;
-  /** Something that a person should know. */
-  say(sentence: string): void;
-}
-
-/** The number of the next message in one direction; it outlives the connection. */
-export interface Incoming {
-  next: number;
-}
-interface Outgoing {
-  readonly next: number;
-  moveTo(next: number): void;
-}
-
-const tag = {
-  ...{ beginSeqNo: 7, endSeqNo: 16, seq: 34, type: 35, newSeq: 36, possDup: 43, refSeq: 45, sender: 49, sent: 52 },
-  ...{ target: 56, text: 58, encrypt: 98, heartbeat: 108, testId: 112, origSent: 122, gapFill: 123, reset: 141 },
-  ...{ refTag: 371, refType: 372, reason: 373, businessReason: 380, username: 553, password: 554 },
-} as const;
-const header = [tag.type, tag.sender, tag.target, tag.seq, tag.sent, tag.possDup, tag.origSent];
 /** Messages that the session answers itself, and those that are handed on: deals, prices and refusals. */
 const administrative = ["0", "1", "2", "5", "A"];
 const deals = ["8", "AE"];
@@ -55,12 +10,7 @@ const handedOn = [...deals, "W", "X", "3", "j", "Y"];
 /** Messages that FIX defines, of which the others are refused as not supported; other types are invalid. */
 const defined = /^(?:[0-9A-Za-z]|A[A-Z]|B[A-Z]|C[A-D]|U.+)$/;
 
-const limitsMs = { sendingTime: 120_000, logon: 15_000, gap: 5000, leaving: 1000 } as const;
-/** SessionRejectReason (373). */
-const wrong = { missing: 1, value: 5, format: 6, compId: 9, sendingTime: 10, type: 11, twice: 13 } as const;
-
-type Fault = readonly [tag: number, code: number, text: string];
-
+const limitsMs = { logon: 15_000, gap: 5000, leaving: 1000 } as const;
 /**
  * The side of the initiator of a FIX session over one connection. It takes each message once, in the order of their
  * numbers; what comes after a gap is left, and asked for again with the gap. It repeats no message of its own. Time and
@@ -79,7 +29,7 @@ export class Session {
   private readonly at = { state: 0, sent: 0, heard: 0, moved: 0 };
   private reason = "";
   private isTested = false;
-  /** The number from which a gap was asked for, and the highest that has come after it. */
+  /** The number from which a gap was asked for, and the one that showed it: up to there the venue repeats at least. */
   private asked: number | undefined;
   private highest = 0;
 
@@ -182,7 +132,7 @@ export class Session {
       this.fail("MsgSeqNum (34) is missing or no number");
       return;
     }
-    const fault = this.faultOf(message);
+    const fault = headerFault(message, this.settings, this.clock());
     // The number of such a message is not taken: it is asked for again at the next logon.
     if (fault !== undefined) {
       this.reject(message, seq, fault);
@@ -218,29 +168,6 @@ export class Session {
     if (this.isTaken(message, seq) && this.incoming.next === seq) this.moveTo(seq + 1);
   }
 
-  /** What is wrong with the header of a message. */
-  private faultOf(message: FixMessage): Fault | undefined {
-    const twice = message.repeated(header);
-    if (twice !== undefined) return [twice, wrong.twice, `Tag ${twice} appears more than once`];
-    const { sender_comp_id, target_comp_id, sending_time_seconds } = this.settings;
-    const names = [[tag.sender, target_comp_id] as const, [tag.target, sender_comp_id] as const];
-    for (const [number, expected] of names) {
-      const given = message.get(number);
-      if (given === undefined) return [number, wrong.missing, `Required tag ${number} is missing`];
-      if (given !== expected) return [number, wrong.compId, `CompID problem (${number}=${given})`];
-    }
-    const sent = timeOf(message, tag.sent);
-    if (sent === undefined) return [tag.sent, wrong.missing, "Required tag 52 is missing"];
-    if (Number.isNaN(sent)) return [tag.sent, wrong.format, "Incorrect data format of SendingTime (52)"];
-    const limit = sending_time_seconds === undefined ? limitsMs.sendingTime : sending_time_seconds * 1000;
-    const first = isRepeated(message) ? timeOf(message, tag.origSent) : undefined;
-    const isFar = Math.abs(this.clock() - sent) > limit;
-    const accuracy = "SendingTime accuracy problem";
-    if (isFar) return [tag.sent, wrong.sendingTime, `${accuracy} (52=${message.get(tag.sent)})`];
-    if (first === undefined || first <= sent) return undefined;
-    return [tag.origSent, wrong.sendingTime, `${accuracy} (122=${message.get(tag.origSent)})`];
-  }
-
   /** Takes the answer to the logon; anything else ends the connection. */
   private isLogon(message: FixMessage, seq: number): boolean {
     const { type } = message;
@@ -272,6 +199,7 @@ export class Session {
     }
     const isAnswer = this.state === "logon";
     if (this.incoming.next > 1) this.port.say("The venue numbers its messages from 1 again.");
+    this.highest = 0;
     this.moveTo(2);
     this.port.reset(2);
     this.outgoing.moveTo(isAnswer ? 2 : 1);
@@ -314,9 +242,9 @@ export class Session {
    */
   private gap(message: FixMessage, seq: number): void {
     const { next } = this.incoming;
-    this.highest = Math.max(this.highest, seq);
     if (this.asked === next || (this.asked !== undefined && !isRepeated(message))) return;
     this.asked = next;
+    this.highest = Math.max(this.highest, seq);
     this.at.moved = this.clock();
     this.send("2", [
       [tag.beginSeqNo, String(next)],
@@ -419,7 +347,7 @@ export class Session {
     ]);
   }
 
-  /** Ends the session for a reason that the venue is told. */
+  /** Ends the session, and gives the venue the reason. */
   private fail(reason: string): void {
     this.logOut(reason);
     this.end(reason);
@@ -459,23 +387,4 @@ export class Session {
       ]),
     );
   }
-}
-
-function isRepeated(message: FixMessage): boolean {
-  return message.get(tag.possDup) === "Y";
-}
-
-function incorrect(message: FixMessage, number: number): Fault {
-  return [number, wrong.value, `Value is incorrect (${number}=${message.get(number) ?? ""})`];
-}
-
-function numberIn(message: FixMessage, number: number): number | undefined {
-  const text = message.get(number) ?? "";
-  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-}
-
-/** Milliseconds of a time; undefined when there is none, NaN when it cannot be read. */
-function timeOf(message: FixMessage, number: number): number | undefined {
-  const text = message.get(number);
-  return text === undefined ? undefined : Date.parse(timeIn(text)?.replace(/:60(?=[.Z])/, ":59") ?? "");
 }

@@ -1,6 +1,6 @@
 /**
- * A venue of the test, as a process that can be killed: an acceptor that makes a deal every few milliseconds, keeps each
- * on its disk before it is sent, and repeats what it is asked for. It reports every third deal in two forms, as an
+ * A venue of the test, as a process that can be killed: an acceptor that makes a deal every few milliseconds, keeps
+ * each on its disk before it is sent, and repeats what it is asked for. It reports every third deal in two forms, as an
  * execution report and as a trade capture report, of which either may be the first.
  * Arguments: port, folder, deals in all, seed.
  */
