@@ -57,9 +57,19 @@ export interface Asked {
 /** Starts the services, fills the tables as a small brokerage would, and knows a request for every row. */
 export async function startWorkload(): Promise<Workload> {
   const api = await startApi("stream", "watched");
+  try {
+    return await workloadOn(api);
+  } catch (error) {
+    // Its server would keep the process alive.
+    await api.stop();
+    throw error;
+  }
+}
+
+async function workloadOn(api: TestApi): Promise<Workload> {
   const tokens = await startTokenService(api);
   const admin = newCaller();
-  const application = await tokens.application({}, admin);
+  const application = await tokens.application({ scopes: [...admin.scopes] }, admin);
   const caller = { ...admin, application_id: application.id };
   const seeds = await seed(api, caller);
   const granted = await tokens.grant(application);
