@@ -80,7 +80,7 @@ describe("money that a platform moved", () => {
     expect(result).toMatchObject({ status: "rejected", code: "approval_required" });
     const { seq } = result;
     await as.move(withdrawal, "cancelled");
-    const eva = { ...asOperator(owner, "Eva", "finance"), scopes: owner.scopes };
+    const eva = asOperator(owner, "Eva", "finance");
     const retried = await api.call(eva, "POST", `${source.path}/rejects/${seq}/retry`, { body: { take_back: true } });
     expect(retried.body).toMatchObject({ status: "applied", command_id: expect.any(String) });
     await entries();

@@ -166,10 +166,7 @@ describe("the second one of an adoption", () => {
   it("is one whom the rule of its money accepts, and of an account the strictest rule", async () => {
     const owner = newCaller();
     await putMarket(api, owner.tenant_id);
-    const named = (name: string, role: "finance" | "developer") => ({
-      ...asOperator(owner, name, role),
-      scopes: owner.scopes,
-    });
+    const named = (name: string, role: "finance" | "developer") => asOperator(owner, name, role);
     const [first, second, outsider] = [named("Ana", "finance"), named("Eva", "finance"), named("Zoe", "developer")];
     const { linked, resolve, unusedLogin, call } = snapshots(api, owner);
     const { snapshot, theirs, drifts, source } = await linked();

@@ -30,6 +30,7 @@ const byFour: Tenant = { ...tenant, four_eyes: true };
 const as = (name: string, role: Role): Context =>
   decisionContext({ actor: { type: "operator", id: `opr_${name}`, name }, role, scopes: [...scopes] });
 const [ana, eva, tom] = [as("ana", "finance"), as("eva", "finance"), as("tom", "owner")];
+const zoe = as("zoe", "risk");
 const application = decisionContext({ actor: { type: "application", id: "app_2", name: "CRM" } });
 const invite = "if there is none, invite an operator with the role finance.";
 
@@ -66,7 +67,7 @@ describe("the link of an account with money", () => {
 
   it("ends when a second one agrees whom the rule accepts, and by no one else", () => {
     expect(accepted(patched(byFinance, ana)).result.account.proposed_link).toMatchObject({ source_id: null });
-    for (const other of [tom, application]) {
+    for (const other of [zoe, application]) {
       expect(refused(patched(byFinance, ana, other))).toMatchObject({
         code: "four_eyes_required",
         detail: expect.stringContaining(invite),
@@ -76,7 +77,9 @@ describe("the link of an account with money", () => {
     const { account } = accepted(patched(byFinance, ana, eva)).result;
     expect([account.source_id, account.proposed_link]).toEqual([null, undefined]);
     // Who proposes needs no role of the rule.
-    expect(accepted(patched(byFinance, tom, eva)).result.account.source_id).toBeNull();
+    expect(accepted(patched(byFinance, zoe, eva)).result.account.source_id).toBeNull();
+    // Of the operators, owners alone hold the scopes of the request in production.
+    expect(accepted(patched(byFinance, zoe, tom)).result.account.source_id).toBeNull();
   });
 
   it("ends under four eyes when any second one agrees who has the scope", () => {
@@ -113,7 +116,7 @@ describe("another authority of a source", () => {
   it("holds when a second one agrees whom the rule accepts, and freely where no policy asks for two", () => {
     const waits = { source: { authoritative: "platform", proposed_authoritative: { authoritative: "service" } } };
     expect(flipped(byFinance, ana)).toMatchObject({ ok: true, result: waits });
-    for (const other of [tom, application]) {
+    for (const other of [zoe, application]) {
       expect(flipped(byFinance, ana, other)).toMatchObject({
         ok: false,
         refusal: { code: "four_eyes_required", detail: expect.stringContaining(invite) },
