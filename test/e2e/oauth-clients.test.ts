@@ -6,7 +6,7 @@ import type { SigninResponse } from "oidc-client-ts";
 import * as openid from "openid-client";
 import { ClientCredentials } from "simple-oauth2";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ApiClient, apiClient, type Credentials, getToken } from "../support/stack/api-client.ts";
+import { type ApiClient, apiClient, type Credentials, fundedAccount, getToken } from "../support/stack/api-client.ts";
 import { newOperator } from "../support/stack/operator-user.ts";
 import { exchangeIdToken, poolClient } from "../support/stack/pool-client.ts";
 import { Browser, signIn } from "../support/stack/sign-in.ts";
@@ -311,6 +311,25 @@ describe("an operator", () => {
     await expect(library.refresh(tokens)).rejects.toMatchObject({ error: "invalid_grant" });
     expect((await browser.open(await library.leave())).url).toBe(logout_uri);
     expect((await browser.open(await library.begin())).html).toContain("Sign in");
+  });
+
+  it("of finance completes a deposit, and none from the moment of their suspension on", async () => {
+    const operator = await newOperator(stack, "finance");
+    const library = await openidSignIn();
+    const tokens = await library.finish(await signIn(new Browser(), await library.begin(), operator));
+    const { access_token } = (await (await exchange(tokens.id_token)).json()) as { access_token: string };
+    const { account_id } = await fundedAccount(stack.api, "1.00");
+    const complete = async () => {
+      const asked = await stack.api.call<{ id: string }>("POST", "/transactions/deposit", {
+        body: { account_id, amount: "5.00" },
+      });
+      const path = `/transactions/${asked.body.id}`;
+      return (await apiClient(stack.baseUrl, access_token).call("PATCH", path, { body: { status: "completed" } }))
+        .status;
+    };
+    expect(await complete()).toBe(200);
+    const suspended = await stack.api.call("PATCH", `/operators/${operator.id}`, { body: { status: "suspended" } });
+    expect([suspended.status, await complete()]).toEqual([200, 401]);
   });
 
   it("who is suspended gets no token by a refresh", async () => {

@@ -11,82 +11,80 @@ import { eventSourceFunctions } from "../support/rules/architecture-rules.ts";
  * persons of the audit is 4 KiB of every command, and adding up the units of a request is 0.6 KiB of everything, as are
  * the limits of the stream.
  */
-const apiBudget = 142;
+const apiBudget = 147;
 
 /** Largest bundle in KiB of a function that is another size; each says why it may be larger or must be smaller. */
 const others: Readonly<Record<string, number>> = {
   // No database, no schemas.
   "documents/health": 42,
   // The descriptions themselves, compressed.
-  "documents/openapi": 133,
+  "documents/openapi": 136,
   "documents/asyncapi": 90,
   // The exchange of operators is 8 KiB: the key set of the pool, what its tokens must say, and the sign-in. Reporting
   // who is refused is 7: the client of SQS.
   "oauth/token": 155,
   // The claims of an e-mail address and an external id that move, and what a merge patch replaces.
-  "clients/update": 144,
+  "clients/update": 148,
   // It links an account to the source of a platform.
-  "accounts/create": 149,
+  "accounts/create": 153,
   // A disable asks the platform of a linked account for no access, which is 8 KiB.
-  "accounts/disable": 160,
+  "accounts/disable": 164,
   // These decide about open positions too: the exact arithmetic of margin and what follows from it, with the nights
   // that they are due, are 43 KiB, and reading the terms of these nights is 2. Money
   // of a linked account moves by command, which is 8 KiB more where a transaction is moved, and 3 more are what a
   // platform is asked to follow of it.
-  "transactions/deposit": 216,
-  "transactions/withdrawal": 217,
+  "transactions/deposit": 219,
+  "transactions/withdrawal": 220,
   // It asks the platform of a linked account for it.
-  "transactions/adjustment": 150,
-  "transactions/credit": 150,
-  // It computes the rate that a transfer would have.
-  "transactions/transfer-quote": 143,
+  "transactions/adjustment": 152,
+  "transactions/credit": 153,
   // The steps of a transfer over a platform are 10 KiB.
-  "transactions/transfer": 248,
+  "transactions/transfer": 251,
   // It also frees what an operation held that was put aside.
-  "transactions/update": 253,
+  "transactions/update": 256,
   // They are decided as the same move of an update.
-  "transactions/approve": 243,
-  "transactions/reject": 238,
-  "accounts/update": 214,
-  "sandbox/open-trade": 200,
-  "sandbox/close-trade": 187,
+  "transactions/approve": 247,
+  "transactions/reject": 242,
+  "accounts/update": 219,
+  "sandbox/open-trade": 203,
+  "sandbox/close-trade": 190,
   // Credit that ends moves the margin of open positions; it runs every minute, so it is hardly ever cold.
   // With the replay of a ledger, which a payout that comes back may need.
-  "sandbox/settle-transaction": 229,
-  "sandbox/fail-transaction": 219,
-  "sandbox/return-transaction": 229,
+  "sandbox/settle-transaction": 233,
+  "sandbox/fail-transaction": 223,
+  "sandbox/return-transaction": 233,
   // It completes and fails transactions like the others, without deciding about positions itself.
   "sandbox/simulate-provider": 179,
   // It decides about margin and liquidations, and asks platforms for them. To find the part of a position that is
   // closed without trying each is 0.6 KiB of everything that deals.
-  "margin/evaluate": 136,
+  "margin/evaluate": 137,
   // It reads what waits for a price, and closes by deciding like the others.
-  "sandbox/match": 145,
+  "sandbox/match": 146,
   // A price does all that there is: it fills, closes, calls and liquidates.
-  "sandbox/set-prices": 227,
+  "sandbox/set-prices": 231,
   // It reads the events that it causes, whose payloads need their dictionary.
-  "sandbox/drive-account": 240,
+  "sandbox/drive-account": 244,
   // Everything that trading decides, and which money of a platform is ours. A bridge calls them all day, so they are
   // hardly ever cold.
-  "feed/send-batch": 321,
-  "feed/retry-reject": 305,
+  "feed/send-batch": 325,
+  "feed/retry-reject": 309,
   // What the end of a command books, with what follows for the margin of open positions.
-  "feed/ack-command": 264,
-  "feed/requeue-command": 193,
+  "feed/ack-command": 267,
+  "feed/requeue-command": 197,
   // What adopting the platform's balance books, with what follows for the margin of open positions.
-  "feed/resolve-drift": 332,
+  "feed/resolve-drift": 335,
   // It compares positions exactly, and reads them as they are under a change of leverage.
-  "feed/send-snapshot": 167,
+  "feed/send-snapshot": 171,
   // Whose books count is changed by two persons.
-  "feed/update-source": 143,
+  "feed/update-source": 147,
   // With the moves of a command, which are the decision.
-  "feed/take-commands": 138,
+  "feed/take-commands": 142,
   // The samples of events are 27 KiB.
-  "webhooks/create": 143,
-  "webhooks/test": 174,
-  "sandbox/trigger-event": 174,
+  "webhooks/create": 147,
+  "webhooks/test": 178,
+  "sandbox/trigger-event": 179,
   // It takes transfers further, whose accounts may have open positions. It runs once a minute and is hardly ever cold.
-  "events/sweep-events": 344,
+  "events/sweep-events": 346,
 };
 
 const budgets = new Map<string, number>(

@@ -1,7 +1,7 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { draftTenant } from "../../shared/domain/tenant.ts";
-import type { TestAnswer, TestApi } from "../support/emulator/api.ts";
+import { putApplication, type TestAnswer, type TestApi } from "../support/emulator/api.ts";
 import { type Emulator, startEmulator } from "../support/emulator/emulator.ts";
 import { readStream, scanTable } from "../support/emulator/raw-table.ts";
 import { newCaller } from "../support/emulator/request.ts";
@@ -68,6 +68,7 @@ class Run {
       const id = callers[0]?.tenant_id ?? "";
       const tenant = { pk: id, sk: "TENANT", et: "TENANT", ...draftTenant(id, new Date(0).toISOString()) };
       await this.tables.client.send(new PutItemCommand({ TableName: this.tables.tableName, Item: marshall(tenant) }));
+      await Promise.all(callers.map((caller) => putApplication(this.tables, caller)));
     }
     const common = { application: 0, target: 0, foreign: false, keyed: "no" } as const;
     const money = { kind: "deposit", amount: 50_000n, fee: 0n, completed: true, imprecise: false } as const;

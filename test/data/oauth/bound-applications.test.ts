@@ -12,7 +12,7 @@ afterAll(async () => api.stop());
 const { handler: authorize } = await import("../../../functions/oauth/authorize.ts");
 
 const admin = newCaller();
-const scopes = ["feed:write", "transactions:settle"];
+const scopes = ["feed:read", "feed:write", "transactions:settle"];
 const sourceNamed = async (name: string) => {
   const { body } = await api.call(admin, "POST", "/feed/sources", { body: { name, platform: "mt5" } });
   return String(body.id);

@@ -17,10 +17,10 @@ const path = `/operators/${leaver.operator?.id}`;
 const handover = async () => (await api.call(owner, "GET", `${path}/handover`)).body;
 
 it("an owner who is removed hands over what they made or saw, until it is rotated or revoked by others", async () => {
-  const made = await service.application({ name: "Made", scopes: ["admin", "events:read"] }, leaver);
+  const made = await service.application({ name: "Made", scopes: ["applications:write", "events:read"] }, leaver);
   const actsFor: TestCaller = {
     ...terminal,
-    scopes: ["admin", "events:read"],
+    scopes: ["applications:write", "events:read"],
     application_id: made.id,
     operator_ids: [leaver.operator?.id ?? ""],
   };

@@ -110,6 +110,8 @@ const stranger = newCaller();
 const email = "again@example.com";
 /** What stays of a brokerage whatever it did. */
 const kept = [
+  // The application that calls.
+  "APP",
   "DEDUP",
   "HEALTH",
   "OUTBOX",

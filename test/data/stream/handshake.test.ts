@@ -253,8 +253,8 @@ describe("the connections that a token opened", () => {
       ids.push(made.body.id);
     }
     const [one, two] = ids;
-    const application = await service.application({ scopes: ["feed:write"], source_ids: [one] }, own.admin);
-    const ticket = await ticketOf(callerFor(application, "feed:write"));
+    const application = await service.application({ scopes: ["feed:read"], source_ids: [one] }, own.admin);
+    const ticket = await ticketOf(callerFor(application, "feed:read"));
     const opened = [
       await gateway.open({ authorization: await bearer(application) }),
       await gateway.open({ query: { ticket: [ticket] } }),

@@ -117,7 +117,7 @@ async function putTenant(emulator: Emulator, id: string): Promise<void> {
  * The application that a caller is, unless the test has made it: who has no item cannot have got a token. It is in no
  * list, so that a brokerage has the applications alone that its test makes.
  */
-async function putApplication(
+export async function putApplication(
   { client, tableName: TableName }: Emulator,
   { tenant_id, application_id: id, client_id }: TestCaller,
 ): Promise<void> {
