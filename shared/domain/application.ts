@@ -250,7 +250,7 @@ export function amendApplication(
   const scopes = patch.scopes === undefined ? application.scopes : inOrder(patch.scopes);
   const allowed = patch.allowed_ips === undefined ? application.allowed_ips : distinct(patch.allowed_ips ?? []);
   const { source_ids: bound = [], ...others } = application;
-  const source_ids = patch.source_ids === undefined ? bound : distinct(patch.source_ids ?? []);
+  const source_ids = patch.source_ids === undefined ? bound : (patch.source_ids ?? []);
   const name = patch.name ?? application.name;
   const merged: Application = { ...others, name, scopes, allowed_ips: allowed, ...boundTo(source_ids) };
   if (sameValue(merged, application)) return unchanged(application);

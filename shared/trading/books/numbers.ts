@@ -14,7 +14,7 @@ import { timeOfId } from "../../table/entities/keys.ts";
 import { events, type PublishedEvent } from "../../table/entities.ts";
 import { payloadOf } from "../../table/event-payload.ts";
 import { pagesOf, readPage } from "../../table/partition.ts";
-import { type EventCounter, eventCounter } from "../../table/sequences.ts";
+import { eventCounter } from "../../table/sequences.ts";
 import { readEach } from "../../table/store.ts";
 import { readItem } from "../../table/table.ts";
 import { seenEachTime } from "./looks.ts";
@@ -29,7 +29,7 @@ export async function lookAtEvents(run: BookRun): Promise<BookStep> {
   if (from.sequence >= counter.last) return { position: null };
   const found = await numbersOf(tenant, from.sequence + 1, end);
   const { place, missing } = readEvents(from, found, end, Math.floor(nowMs() / 1000));
-  const leftOut = await leftOutUpTo(tenant, missing, counter);
+  const leftOut = await leftOutUpTo(tenant, missing, counter.last);
   const wanted = missing.filter((number) => leftOut.every(([from, to]) => number < from || number > to));
   const last = Math.max(place.sequence, ...leftOut.map(([, to]) => to));
   return {
@@ -70,20 +70,20 @@ async function numbersOf(tenant: string, first: number, end: number): Promise<Nu
 type VoidNumbers = readonly [last_valid: number, resumed_after: number];
 
 /** The numbers that a restore says are void, where these begin one of its gaps. */
-async function leftOutUpTo(tenant: string, missing: readonly number[], counter: EventCounter) {
+async function leftOutUpTo(tenant: string, missing: readonly number[], newest: number) {
   const gaps = missing.filter((number, at) => missing[at - 1] !== number - 1).slice(0, limits.books.looked_at_gaps);
   const ranges: VoidNumbers[] = [];
   for (const from of gaps) {
-    const [valid, resumed] = await resumedAfter(tenant, from, counter);
+    const [valid, resumed] = await resumedAfter(tenant, from, newest);
     if (resumed >= from) ranges.push([valid + 1, resumed]);
   }
   return ranges;
 }
 
 /** What a restore says that is among the first events from a number on; zeros without one. */
-async function resumedAfter(tenant: string, from: number, counter: EventCounter): Promise<VoidNumbers> {
+async function resumedAfter(tenant: string, from: number, newest: number): Promise<VoidNumbers> {
   const { per_partition, lanes } = limits.events;
-  for (let first = from; first <= counter.last; first = (Math.floor(first / per_partition) + 1) * per_partition) {
+  for (let first = from; first <= newest; first = (Math.floor(first / per_partition) + 1) * per_partition) {
     const partitions = Array.from({ length: lanes }, (_, lane) => events.partition(tenant, first + lane));
     const query = { from: events.sortOf(first), page_size: limits.books.events_after_gap };
     const pages = await Promise.all(partitions.map((partition) => readPage(partition, query)));
