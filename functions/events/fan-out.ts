@@ -11,7 +11,7 @@ export async function handler({ Records: records }: SQSEvent): Promise<SQSBatchR
       try {
         await fanOutMessage(body, Number(attributes.ApproximateReceiveCount));
       } catch (error) {
-        log.error("Events could not be delivered to all.", { message_id: messageId, ...causeOf(error) });
+        log.error("Deliveries of events could not be created.", { message_id: messageId, ...causeOf(error) });
         failed.push(messageId);
       }
     }),

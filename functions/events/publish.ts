@@ -16,7 +16,7 @@ export async function handler({ Records: records }: SQSEvent, context: Context):
   const wakes = records.flatMap((record) => wakeOf(record) ?? []);
   if (wakes.length < records.length) {
     countMetric("EventPublishFailed", records.length - wakes.length);
-    log.error("Messages of the publisher were not recognised.", { messages: records.length - wakes.length });
+    log.error("The publisher received messages of an unknown form.", { messages: records.length - wakes.length });
   }
   const failed = await withinBudget(remainingMs() - publish_budget_reserve_ms, () =>
     publishGroups(wakes, () => remainingMs() > publish_reserve_ms),

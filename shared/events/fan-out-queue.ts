@@ -60,7 +60,7 @@ async function enqueue(some: readonly (readonly PublishedEvent[])[]): Promise<vo
     );
   } catch (error) {
     countMetric("DeliveryMessageFailed");
-    log.error("Events wait for the sweep: the queue did not take their messages.", {
+    log.error("Events could not be queued for fan-out; the sweep retries them.", {
       events: messages.flatMap(({ sequences }) => sequences).length,
       ...causeOf(error),
     });

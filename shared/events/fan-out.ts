@@ -111,7 +111,7 @@ export async function endpointHealths(
   try {
     return await healthsOf(endpoints);
   } catch (error) {
-    log.warn("The health of endpoints was not read: every delivery has a message.", causeOf(error));
+    log.warn("The health of endpoints could not be read; all deliveries are queued.", causeOf(error));
     return new Map();
   }
 }
@@ -133,7 +133,7 @@ export async function trySend(messages: readonly OutgoingDelivery[]): Promise<vo
     await sendDeliveries("deliver", messages);
   } catch (error) {
     countMetric("DeliveryMessageFailed");
-    log.error("Deliveries wait for the sweep: the queue did not take their messages.", {
+    log.error("Deliveries could not be queued; the sweep retries them.", {
       deliveries: messages.length,
       ...causeOf(error),
     });

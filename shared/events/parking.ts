@@ -48,7 +48,7 @@ export async function takeTryBack(item: Outbox): Promise<void> {
   try {
     await withinBudget(limits.events.take_back_ms, () => countTry(item, -1));
   } catch (error) {
-    log.warn("A try of the publisher stays counted.", { outbox_id: item.id, ...causeOf(error) });
+    log.warn("The attempt count of an outbox item could not be lowered.", { outbox_id: item.id, ...causeOf(error) });
   }
 }
 

@@ -45,7 +45,7 @@ async function publishGroup(
     await run.end();
   } catch (error) {
     await run.end();
-    log.error("Messages of the publisher come again.", { tenant_id: tenant, ...causeOf(error) });
+    log.error("The publisher failed; its messages are received again.", { tenant_id: tenant, ...causeOf(error) });
     return wakes.map(({ id }) => id);
   }
   const left = new Set(run.left.map((item) => outboxes.keyOf(item).sk));

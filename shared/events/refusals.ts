@@ -44,7 +44,7 @@ export async function recordRefusals(messages: readonly RefusalMessage[]): Promi
     const refusal = refusalIn(text);
     if (refusal === undefined) {
       failed.add(id);
-      log.error("A message about a refusal was not recognised.", { message_id: id });
+      log.error("The audit received a message of an unknown form.", { message_id: id });
       continue;
     }
     const { pk } = refusalTallies.keyOf(groupOf(refusal));
@@ -135,7 +135,11 @@ export function writeCountedRefusals(hasTime: () => boolean): Promise<SweepResul
       return written.ok ? 1 : 0;
     },
     report: ({ tenant_id, actor_id }, error) =>
-      log.error("Refusals that were counted have no entry yet.", { tenant_id, actor_id, ...causeOf(error) }),
+      log.error("Counted refusals could not be recorded in the audit log; they are retried.", {
+        tenant_id,
+        actor_id,
+        ...causeOf(error),
+      }),
   });
 }
 

@@ -85,7 +85,7 @@ export class RunReads {
     const unsure = unreadable === undefined ? [] : known.endpoints.filter(({ group_ids }) => group_ids !== null);
     const fresh = [...known.unreadable, ...unsure.map(({ id }) => id)].filter((id) => skipped[id] === undefined);
     if (fresh.length === 0) return skipped;
-    log.error("Endpoints are skipped from the next event on.", {
+    log.error("Unreadable endpoints are skipped from the next event on.", {
       tenant_id: this.tenant,
       endpoints: fresh,
       after: last,

@@ -17,7 +17,7 @@ export async function wakeStream(tenant: string, flag: StreamFlag | undefined): 
     await sendStreamWakes(sets.map(([set]) => ({ tenant_id: tenant, set: Number(set), cause: "published" })));
   } catch (error) {
     countMetric("StreamWakeFailed", sets.length);
-    log.error("Connections wait for the sweep: the queue did not take their messages.", {
+    log.error("The stream could not be woken; the sweep retries it.", {
       tenant_id: tenant,
       ...causeOf(error),
     });

@@ -11,7 +11,7 @@ import type { FeedRun } from "./decisions.ts";
  */
 export function unexpected({ source }: FeedRun, { raw }: ItemReading, decision: TradingDecision<Made>): void {
   const made = decision.ok ? decision.result : {};
-  log.warn("An operation of a platform is not the money of its transaction.", {
+  log.warn("A platform's operation differs from its transaction.", {
     source: source.id,
     seq: raw.seq,
     ...made,

@@ -24,7 +24,7 @@ export function watchSources(hasTime: () => boolean, remainingMs: () => number):
     entity: feedSources,
     isDue: ({ watch_at }) => watch_at !== undefined && watch_at <= nowIso(),
     run: async (source) => ((await watch(source, remainingMs)) ? 1 : 0),
-    report: ({ id }, error) => log.error("A feed source could not be watched.", { source: id, ...causeOf(error) }),
+    report: ({ id }, error) => log.error("A feed source could not be checked.", { source: id, ...causeOf(error) }),
   });
 }
 

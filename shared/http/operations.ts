@@ -151,7 +151,7 @@ async function followUp<T>({ lambda, row }: Exchange, result: T, afterCommit?: A
   if (afterCommit === undefined) return;
   const work = () => afterCommit(result, () => lambda.getRemainingTimeInMillis());
   await withinBudget(wholeTimeMs(lambda), work).catch((error: unknown) => {
-    log.error("Work after a commit failed and is left to the sweep.", { operation: row.id, ...causeOf(error) });
+    log.error("Work after a commit failed; the sweep completes it.", { operation: row.id, ...causeOf(error) });
   });
 }
 

@@ -25,6 +25,6 @@ export async function noteUse(application: Application): Promise<void> {
   } catch (error) {
     // A request that the rate limit refuses was no use.
     if (isRefusal(error)) return;
-    log.warn("A use was not noted.", { application_id: id, ...causeOf(error) });
+    log.warn("The last use of an application could not be stored.", { application_id: id, ...causeOf(error) });
   }
 }

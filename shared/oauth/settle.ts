@@ -52,7 +52,7 @@ async function settleAll(keys: readonly Key[]): Promise<readonly Key[]> {
       await settlers[key.sk]?.(key);
     } catch (error) {
       failed.push(key);
-      log.error("Provisioning is pending.", { key: key.pk, ...causeOf(error) });
+      log.error("An API key could not be provisioned; the sweep retries it.", { key: key.pk, ...causeOf(error) });
     }
   }
   return failed;

@@ -180,6 +180,6 @@ async function noteSeen(operator: Operator): Promise<void> {
   if (seen !== null && now - Date.parse(seen) < limits.applications.last_used_seconds * 1000) return;
   const set = { last_seen_at: new Date(now).toISOString() };
   await changeItem(operators.keyOf(operator), { set, when: [isStored, ...isStill({ last_seen_at: seen })] }).catch(
-    (error: unknown) => log.warn("A sign-in was not noted.", { operator_id: id, ...causeOf(error) }),
+    (error: unknown) => log.warn("The time of a sign-in could not be stored.", { operator_id: id, ...causeOf(error) }),
   );
 }

@@ -19,7 +19,7 @@ export async function reportRefusal(
     );
   } catch (error) {
     countMetric("RefusalNotReported");
-    log.error("A refusal could not be reported: the audit has no entry of it.", {
+    log.error("A refusal could not be queued; the audit log has no entry of it.", {
       ...{ tenant_id: group, request_id, action, code },
       ...causeOf(error),
     });

@@ -98,7 +98,7 @@ export async function matchQuotes(
       const { quotes } = await readQuoted(tenant_id, names);
       await meetWaiting(attempted, [...quotes.values()], limits.sandbox.max_matched, effects);
     } catch (error) {
-      log.error("Prices could not be matched.", { tenant_id, ...causeOf(error) });
+      log.error("Waiting orders could not be matched with prices.", { tenant_id, ...causeOf(error) });
       // The same prices again would meet the same item; the next ones act when it is well.
       effects.complete = error instanceof UnreadableItem;
     }
@@ -184,11 +184,11 @@ async function tried<R>(
       why = outcome.kind === "refused" ? outcome.refusal.code : outcome.kind;
     } catch (error) {
       const { name, stack } = error as Error;
-      log.error("A price could not act.", { id, ...causeOf(error), stack });
+      log.error("A price could not be applied to an order or position.", { id, ...causeOf(error), stack });
       why = name;
     }
   }
   effects.complete = false;
-  log.info("A price did not act yet.", { id, why });
+  log.info("A price was not applied to an order or position; it is retried.", { id, why });
   return undefined;
 }

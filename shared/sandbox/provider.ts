@@ -55,6 +55,7 @@ export function simulateOverdue(hasTime: () => boolean, remainingMs: () => numbe
       await simulate(transaction, remainingMs);
       return 1;
     },
-    report: ({ id }, error) => log.error("The provider could not act.", { transaction_id: id, ...causeOf(error) }),
+    report: ({ id }, error) =>
+      log.error("The payment provider could not settle a transaction.", { transaction_id: id, ...causeOf(error) }),
   });
 }

@@ -319,7 +319,7 @@ async function carryOn(reset: Reset, hasTime: () => boolean): Promise<void> {
   const context = systemContext(reset.tenant_id, "sandbox_reset");
   const after = afterPass(walk.reset, { began_at, whole, left, removed }, settleSeconds, context);
   await transact([updateItem(resets, walk.reset, after)]);
-  log.info("A reset walked through its brokerage.", { reset_id: reset.id, status: after.status, whole, ...removed });
+  log.info("A sandbox reset finished a pass.", { reset_id: reset.id, status: after.status, whole, ...removed });
 }
 
 /** Carries on the resets that are due. Returns how many walks came to an end, and how many could not. */
@@ -331,6 +331,6 @@ export function resetOverdue(hasTime: () => boolean): Promise<SweepResult> {
       await carryOn(reset, hasTime);
       return 1;
     },
-    report: ({ id }, error) => log.error("A reset could not be carried on.", { reset_id: id, ...causeOf(error) }),
+    report: ({ id }, error) => log.error("A sandbox reset could not continue.", { reset_id: id, ...causeOf(error) }),
   });
 }

@@ -79,7 +79,7 @@ export async function remark(mark: Key | undefined, met: Order | undefined, cont
     for (const next of met === undefined ? [] : marksAfter(met, context)) await putItem(newlyWaiting, next);
     if (mark !== undefined) await deleteItem(mark);
   } catch (error) {
-    log.info("The marks of what waits for a price could not be changed.", causeOf(error));
+    log.info("The index of waiting orders could not be updated.", causeOf(error));
   }
 }
 

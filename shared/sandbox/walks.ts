@@ -46,7 +46,8 @@ export function stepWalks(hasTime: () => boolean): Promise<SweepResult> {
       await step(key);
       return 1;
     },
-    report: ({ sk }, error) => log.error("A price could not walk.", { walk: sk, ...causeOf(error) }),
+    report: ({ sk }, error) =>
+      log.error("The next price of a random walk could not be made.", { walk: sk, ...causeOf(error) }),
   };
   return sweepKeys("WALK", hasTime, (keys) => forEachOf(keys, task));
 }

@@ -36,7 +36,7 @@ export async function deliverStream(
   for (const { messageId, body, attributes } of records) {
     const wake = streamWakeOf(body);
     if (wake === undefined) {
-      log.error("A message of the stream was not recognised.", { message_id: messageId });
+      log.error("The stream received a message of an unknown form.", { message_id: messageId });
       continue;
     }
     const name = `${wake.tenant_id}#${wake.set}`;
@@ -51,7 +51,11 @@ export async function deliverStream(
       const ended = await new SetRun({ tenant_id, set, causes, sent_ms, orders, until_ms }).serve();
       if (ended === "hand_over") await sendStreamWakes([{ tenant_id, set, cause: "handover" }]);
     } catch (error) {
-      log.error("A set of connections is served again.", { tenant_id, set, ...causeOf(error) });
+      log.error("A set of connections could not be served; its message is received again.", {
+        tenant_id,
+        set,
+        ...causeOf(error),
+      });
       for (const id of ids) failed.add(id);
     }
   });

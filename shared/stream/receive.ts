@@ -39,7 +39,7 @@ export async function receiveMessage(from: HeldPlace, received: ReceivedMessage)
       }),
     );
   } catch (error) {
-    log.error("A message of a client failed.", { ...from, ...causeOf(error) });
+    log.error("A message of a stream client could not be processed.", { ...from, ...causeOf(error) });
     const code = isUnavailable(error) ? "service_unavailable" : "internal_error";
     await reply(place, errorMessage({ code, detail: "The message could not be answered. Send it again." }, id));
   } finally {

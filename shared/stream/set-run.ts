@@ -262,13 +262,13 @@ export class SetRun {
     const place = { tenant_id: this.work.tenant_id, connection_id: member.id };
     this.members.delete(member.id);
     this.dropped.add(member.id);
-    log.info("A connection is ended.", { ...place, code: member.isGone ? "gone" : code });
+    log.info("A connection was closed by the service.", { ...place, code: member.isGone ? "gone" : code });
     this.inBackground(member.isGone ? leaveStream(place) : endConnection({ ...place, ...member.recipient }, code));
   }
 
   private inBackground(work: Promise<void>): void {
     const own = work
-      .catch((error: Error) => log.warn("A connection could not be ended.", causeOf(error)))
+      .catch((error: Error) => log.warn("A connection could not be closed by the service.", causeOf(error)))
       .finally(() => this.underWay.delete(own));
     this.underWay.add(own);
   }

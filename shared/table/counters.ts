@@ -169,7 +169,7 @@ export function windowsOf(
 
 function failOpen(error: unknown, rateClass: RateClass, slot: string, seconds: number): RateVerdict {
   countMetric("RateCounterFailedOpen");
-  log.error("The rate counter could not be asked; the request passes.", causeOf(error));
+  log.error("The rate counter could not be read; the request is admitted.", causeOf(error));
   return verdict({}, rateClass, slot, seconds, []);
 }
 

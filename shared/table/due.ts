@@ -31,7 +31,7 @@ export async function runSweeps(
     done[name] = result.value.done;
     done["failed"] = (done["failed"] ?? 0) + result.value.failed;
   }
-  if (Object.values(done).some((count) => count > 0)) log.warn("Sweep recovered work.", done);
+  if (Object.values(done).some((count) => count > 0)) log.warn("The sweep recovered work.", done);
   const broken = results.find((result) => result.status === "rejected");
   if (broken !== undefined) throw broken.reason;
   return done;

@@ -43,7 +43,8 @@ async function evaluate({ tenant_id, account_id }: MarginMessage, remainingMs: (
   const attempted = { tenant_id, newContext: () => systemContext(tenant_id, "margin"), remainingMs };
   try {
     const outcome = await evaluateAccount(attempted, account_id);
-    if (outcome.kind === "contended") log.warn("An account could not be evaluated in time.", { account_id });
+    if (outcome.kind === "contended")
+      log.warn("An account was not evaluated: its commits kept conflicting.", { account_id });
     return outcome.kind !== "contended";
   } catch (error) {
     const { stack } = error as Error;

@@ -44,7 +44,7 @@ async function sendDue(keys: readonly Key[]): Promise<SweepResult> {
     }
     return { done, failed: unreadable };
   } catch (error) {
-    log.error("Accounts wait for their next wake.", causeOf(error));
+    log.error("Accounts could not be queued for evaluation; the sweep retries them.", causeOf(error));
     return { done, failed: unreadable + 1 };
   }
 }

@@ -41,7 +41,7 @@ export async function watchMarket(records: readonly DynamoDBRecord[]): Promise<R
   await inParallel(limits.margin.parallel_symbols, [...marketEvents.values()], async ({ name, sequences, work }) => {
     await work(receivedMs).catch((error: Error) => {
       for (const sequence of sequences) failed.add(sequence);
-      log.error("Margin watch failed.", { about: name, ...causeOf(error) });
+      log.error("The margin watch failed for a price or account.", { about: name, ...causeOf(error) });
     });
   });
   await streaming;
@@ -146,7 +146,7 @@ export async function wakeStreams(tenants: ReadonlySet<string>): Promise<void> {
     if (wakes.length > 0) await sendStreamWakes(wakes);
   } catch (error) {
     countMetric("StreamWakeFailed");
-    log.error("Connections wait for the next price: their sets were not woken.", causeOf(error));
+    log.error("The stream could not be woken for a price.", causeOf(error));
   }
 }
 

@@ -219,14 +219,14 @@ export async function countAttention<D extends Decision<unknown> | TradingDecisi
   const refused = unheeded(changes);
   if (left.length + refused.length > 0) await untilAdmitted();
   for (const { id, status } of left) {
-    log.warn("Money that a platform has moved, or was to bring back, is left to people.", {
+    log.warn("A transaction needs attention: its platform moved the money or did not return it.", {
       transaction_id: id,
       status,
     });
     countMetric("MoneyNeedsAttention");
   }
   for (const { id, account_id, type, status } of refused) {
-    log.warn("A platform did not do what was decided here.", { command_id: id, account_id, type, status });
+    log.warn("A platform refused or did not execute a command.", { command_id: id, account_id, type, status });
     countMetric("MoneyNeedsAttention");
   }
   return decision;

@@ -22,7 +22,7 @@ export function continueTransfers(hasTime: () => boolean, remainingMs: () => num
     entity: transactions,
     isDue: (out) => transferTurn(out) !== undefined,
     run: (out) => continueTransfer(out, remainingMs),
-    report: ({ id }, error) => log.error("A transfer could not go on.", { transaction_id: id, ...causeOf(error) }),
+    report: ({ id }, error) => log.error("A transfer could not continue.", { transaction_id: id, ...causeOf(error) }),
   });
 }
 

@@ -18,7 +18,7 @@ async function requestsOrFailure(hasTime: () => boolean): Promise<SweepResult> {
   try {
     return { done: await countRequests(hasTime), failed: 0 };
   } catch (error) {
-    log.error("The requests could not be counted.", causeOf(error));
+    log.error("Requests could not be metered.", causeOf(error));
     return { done: 0, failed: 1 };
   }
 }

@@ -25,7 +25,7 @@ export async function countAllEvents(hasTime: () => boolean): Promise<SweepResul
       parallel: limits.usage.tenants_at_once,
       run: async (tenant) => (hasTime() ? countTenant(tenant, hasTime) : 0),
       report: (tenant_id, error) =>
-        log.error("The events of a brokerage could not be counted.", { tenant_id, ...causeOf(error) }),
+        log.error("The events of a brokerage could not be metered.", { tenant_id, ...causeOf(error) }),
     });
     total.done += done;
     total.failed += failed;

@@ -95,7 +95,7 @@ export async function deliverBatch(arrivals: readonly Arrival[], worker: Worker)
       failed.add(item.arrival.id);
       const { delivery_id, attempt } = item.arrival.message;
       const { trace_id } = item.state;
-      log.error("A delivery could not be worked on.", { delivery_id, attempt, trace_id, ...causeOf(error) });
+      log.error("A delivery could not be processed.", { delivery_id, attempt, trace_id, ...causeOf(error) });
     });
   };
   await Promise.all([...lines.values()].map((line) => inParallel(widthOf(line), line, work)));
@@ -375,7 +375,7 @@ async function sendRetry(queue: DeliveryQueue, message: OutgoingDelivery): Promi
     await sendDeliveries(queue, [message]);
   } catch (error) {
     const { body, trace_id } = message;
-    log.error("A retry waits for the sweep.", { ...body, trace_id, ...causeOf(error) });
+    log.error("A retry could not be queued; the sweep retries it.", { ...body, trace_id, ...causeOf(error) });
   }
 }
 

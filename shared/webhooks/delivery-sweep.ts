@@ -56,7 +56,7 @@ export async function wakeAll(due: readonly Delivery[], delayOf = (_place: numbe
     if (message !== undefined) messages[place] = message;
   }).catch((error: unknown) => {
     failed += 1;
-    log.error("Deliveries could not be woken.", causeOf(error));
+    log.error("Deliveries could not be checked by the sweep.", causeOf(error));
   });
   return { done: await sendAll(messages.filter(Boolean)), failed };
 }
@@ -122,7 +122,10 @@ async function sendAll(messages: readonly { queue: DeliveryQueue; message: Outgo
       sent += own.length;
     } catch (error) {
       countMetric("DeliveryMessageFailed");
-      log.error("Deliveries wait for their next wake.", { deliveries: own.length, ...causeOf(error) });
+      log.error("Deliveries could not be queued; the next sweep retries them.", {
+        deliveries: own.length,
+        ...causeOf(error),
+      });
     }
   }
   return sent;

@@ -35,7 +35,7 @@ async function completePage(keys: readonly Key[], hasTime: () => boolean): Promi
     parallel: limits.webhooks.parallel_writes,
     run: async ({ event, drafts: own }) => (hasTime() ? complete(event, own, known) : 0),
     report: ({ event: { id } }, error) =>
-      log.error("An event could not be delivered to all.", { event_id: id, ...causeOf(error) }),
+      log.error("Deliveries of an event could not be created.", { event_id: id, ...causeOf(error) }),
   });
   return { done, failed: failed + unreadable };
 }

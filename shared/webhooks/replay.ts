@@ -146,7 +146,8 @@ function replaySkipped(hasTime: () => boolean): Promise<SweepResult> {
   return sweepKeys("SKIPPED", hasTime, (keys) =>
     forEachOf(keys, {
       run: (key) => endSkips(sequences.tenantIn(key), hasTime),
-      report: ({ pk, sk }, error) => log.error("A skipped endpoint waits.", { note: `${pk} ${sk}`, ...causeOf(error) }),
+      report: ({ pk, sk }, error) =>
+        log.error("A skipped endpoint could not be caught up.", { note: `${pk} ${sk}`, ...causeOf(error) }),
     }),
   );
 }
@@ -156,11 +157,11 @@ async function endSkips(tenant: string, hasTime: () => boolean): Promise<SweepRe
   return forEachOf(Object.entries(skipped), {
     run: async ([id, after]) => {
       if (!(await replayFrom(tenant, id, { after, hasTime }))) return { done: 0, failed: 1 };
-      log.warn("An endpoint is not skipped any more.", { tenant_id: tenant, endpoint_id: id, after });
+      log.warn("A skipped endpoint has been caught up.", { tenant_id: tenant, endpoint_id: id, after });
       return 1;
     },
     report: ([endpoint_id], error) =>
-      log.error("A skipped endpoint waits.", { tenant_id: tenant, endpoint_id, ...causeOf(error) }),
+      log.error("A skipped endpoint could not be caught up.", { tenant_id: tenant, endpoint_id, ...causeOf(error) }),
   });
 }
 

@@ -57,7 +57,7 @@ export function switchOffNoted(hasTime: () => boolean): Promise<SweepResult> {
       return 1;
     },
     report: ({ endpoint_id }, error) =>
-      log.error("A note in the health of an endpoint was not processed.", { endpoint_id, ...causeOf(error) }),
+      log.error("The health of an endpoint could not be processed.", { endpoint_id, ...causeOf(error) }),
   });
 }
 

@@ -22,7 +22,7 @@ export async function settleAccounts(run: FeedRun, memory: BatchMemory, lanes: r
     const now = nowIso();
     // Where the reads in common fail, each account is read by itself, so that one of them holds up no other.
     await readAhead(run, read, open.flatMap(leftOf)).catch((error: unknown) =>
-      log.warn("The accounts of a batch are read one by one.", causeOf(error)),
+      log.warn("The accounts of a batch could not be read together; each is read alone.", causeOf(error)),
     );
     await settleTogether(run, read, open, now);
     open = open.filter((lane) => leftOf(lane).length > 0);

@@ -101,7 +101,7 @@ export class BatchMemory {
   readonly ahead = async (keys: readonly Key[]): Promise<void> => {
     await this.items(keys).catch((error: unknown) => {
       if (isUnavailable(error)) throw error;
-      log.warn("What a batch depends on is read item by item.", causeOf(error));
+      log.warn("The items of a batch could not be read together; each is read alone.", causeOf(error));
     });
   };
 

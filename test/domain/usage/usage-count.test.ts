@@ -70,7 +70,7 @@ describe("lines of requests", () => {
   it.each([
     ["of Lambda", "END RequestId: 7f9b"],
     ["that are cut off", line("1").slice(0, 40)],
-    ["about anything else", line("1", { message: "Sweep recovered work." })],
+    ["about anything else", line("1", { message: "The sweep recovered work." })],
     ["of a request without a caller", line("1", { tenant_id: undefined, actor_id: undefined })],
     ["of a metric", '{"_aws":{"Timestamp":1},"DriftOpen":1}'],
     ["that are a text", '"request"'],

@@ -23,7 +23,7 @@ const logs = new RequestLogs(
   folder,
 );
 
-writeFileSync(join(folder, "one.log.1"), line(1, "request") + line(3, "Sweep recovered work."));
+writeFileSync(join(folder, "one.log.1"), line(1, "request") + line(3, "The sweep recovered work."));
 writeFileSync(join(folder, "one.log"), `${line(5, "request")}not JSON\n${line(9, "request").slice(0, 20)}`);
 writeFileSync(join(folder, "two.log"), line(4, "request"));
 writeFileSync(join(folder, "three.log"), line(4, "request"));
@@ -67,9 +67,9 @@ describe("FilterLogEvents", () => {
   });
 
   it("finds lines that match any of several comparisons", () => {
-    const either = '{ ($.message = "request") || ($.message = "Sweep recovered work.") }';
+    const either = '{ ($.message = "request") || ($.message = "The sweep recovered work.") }';
     expect(seconds(logs.filter({ logGroupName: "requests", filterPattern: either }))).toEqual([1, 3, 4, 5]);
-    const other = '{ ($.message = "none") || ($.message = "Sweep recovered work.") }';
+    const other = '{ ($.message = "none") || ($.message = "The sweep recovered work.") }';
     expect(seconds(logs.filter({ logGroupName: "requests", filterPattern: other }))).toEqual([3]);
   });
 
