@@ -58,7 +58,7 @@ function expectedLines(route: Route): string[] {
 
 /**
  * What every function may do: write its own log and its traces. What is denied of people and policies is judged for all
- * functions at once, in test/local/governed-rights.test.ts.
+ * functions of both stages at once, in test/local/governed-rights.test.ts.
  */
 function isOwn(line: string): boolean {
   return /^(Allow (logs:CreateLogStream|logs:PutLogEvents|xray:)|Deny dynamodb:\w+ main brk_(\*#|\?))/.test(line);

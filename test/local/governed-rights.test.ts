@@ -1,6 +1,8 @@
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Permissions } from "../../infra/local/iam/permissions.ts";
 import { type Resource, readAssembly } from "../../infra/local/template/assembly.ts";
+import type { Stage } from "../../shared/routes/route.ts";
+import { keptStage } from "../infra/assembly.ts";
 
 /** What says who may do what in a brokerage, by the key of its partition. */
 const brokerage = `brk_${"0".repeat(26)}`;
@@ -12,6 +14,11 @@ const partitions = {
 } as const;
 
 const changes = ["PutItem", "UpdateItem", "DeleteItem"] as const;
+/** Further actions that write; no function has them on any partition. */
+const otherWrites = [
+  ...["BatchWriteItem", "PartiQLInsert", "PartiQLUpdate", "PartiQLDelete"],
+  ...["UpdateTable", "DeleteTable", "RestoreTableFromBackup"],
+] as const;
 
 /** Functions that may write each of them, written out: what decides about it, and what publishes its commits. */
 const writers: Readonly<Record<keyof typeof partitions, readonly string[]>> = {
@@ -27,64 +34,72 @@ const writers: Readonly<Record<keyof typeof partitions, readonly string[]>> = {
     ...["create-operator", "update-operator", "delete-operator", "create-application", "revoke-application"],
     ...["update-settings", "create-token", "provision"],
   ],
-  quote: [
-    ...["drive-sandbox-account", "provision", "sandbox-reset", "sandbox-walk", "send-feed-batch", "send-feed-quotes"],
-    "set-sandbox-prices",
-  ],
+  quote: ["send-feed-batch", "send-feed-quotes"],
 };
+/** What writes prices in the sandbox alone: a new brokerage there begins with a market. */
+const sandboxPricers = ["provision", "drive-sandbox-account", "sandbox-reset", "sandbox-walk", "set-sandbox-prices"];
 
-describe("the roles of the functions", () => {
+describe.each(["sandbox", "production"] as const)("the roles of the functions of the stage %s", (stage: Stage) => {
   let permissions: Permissions;
   let functions: readonly (readonly [name: string, role: string])[];
   let tables: Readonly<Record<"main" | "volatile", string>>;
 
-  beforeAll(() => {
-    const { resources, ...placement } = readAssembly(inject("assemblyDir"));
+  beforeAll(async () => {
+    const { directory } = await keptStage({ stage, config: { leadingKeys: true } });
+    const { resources, ...placement } = readAssembly(directory);
     permissions = new Permissions(resources, placement);
     const arnOf = (name: string) => {
       const isTable = ({ type, path }: Resource) =>
         type.endsWith("::Table") && RegExp(`tables\\W*${name}`, "i").test(path);
-      return resources.find(isTable)?.attributes["Arn"] ?? "";
+      const arn = resources.find(isTable)?.attributes["Arn"];
+      if (arn === undefined) throw new Error(`${stage} has no table ${name}.`);
+      return arn;
     };
     tables = { main: arnOf("main"), volatile: arnOf("volatile") };
     functions = resources
       .filter(({ type }) => type === "AWS::Lambda::Function")
       .map(({ properties }) => [String(properties["FunctionName"]), String(properties["Role"])] as const)
-      .filter(([name]) => name.startsWith("brokerage-sandbox-"));
+      .filter(([name]) => name.startsWith(`brokerage-${stage}-`));
   });
 
-  /** Functions, without the name of the stage, that may change an item of the partition; quotes are volatile. */
-  async function mayChange(kind: keyof typeof partitions): Promise<string[]> {
+  const decide = async (name: string, role: string, action: string, resource: string, leading: string) =>
+    await permissions.decide(role, name, { action: `dynamodb:${action}`, resource, leading_keys: [leading] });
+
+  /** Functions, without the name of the stage, that may do one of these to an item of the partition. */
+  async function mayDo(actions: readonly string[], kind: keyof typeof partitions): Promise<string[]> {
     const resource = kind === "quote" ? tables.volatile : tables.main;
     const found = new Set<string>();
     for (const [name, role] of functions) {
-      for (const action of changes) {
-        const access = { action: `dynamodb:${action}`, resource, leading_keys: [partitions[kind]] };
-        if ((await permissions.decide(role, name, access)).allowed) found.add(name.replace("brokerage-sandbox-", ""));
+      for (const action of actions) {
+        const { allowed } = await decide(name, role, action, resource, partitions[kind]);
+        if (allowed) found.add(name.replace(`brokerage-${stage}-`, ""));
       }
     }
     return [...found].toSorted();
   }
 
   it("write owners, applications and rules only where they decide them, and quotes where prices come in", async () => {
+    expect(functions.length).toBeGreaterThan(100);
     for (const kind of ["owner", "application", "rule", "quote"] as const) {
-      expect([kind, await mayChange(kind)]).toEqual([kind, writers[kind].toSorted()]);
+      const wanted = [...writers[kind], ...(kind === "quote" && stage === "sandbox" ? sandboxPricers : [])];
+      expect([kind, await mayDo(changes, kind)]).toEqual([kind, wanted.toSorted()]);
+      expect([kind, await mayDo(otherWrites, kind)]).toEqual([kind, []]);
     }
   }, 120_000);
 
   it("of the deposit lets it book, and write no owner, no application, no rule and no price", async () => {
     const [name, role] = functions.find(([each]) => each.endsWith("-create-deposit")) ?? ["", ""];
-    const decide = async (action: string, leading: string, resource: string) =>
-      await permissions.decide(role, name, { action: `dynamodb:${action}`, resource, leading_keys: [leading] });
     const account = `${brokerage}#acc_01JD0000000000000000000000`;
-    expect(await decide("PutItem", account, tables.main)).toMatchObject({ allowed: true });
+    expect(await decide(name, role, "PutItem", tables.main, account)).toMatchObject({ allowed: true });
     for (const action of changes) {
       for (const leading of [partitions.owner, partitions.application, partitions.rule]) {
-        expect([leading, action, (await decide(action, leading, tables.main)).denied]).toEqual([leading, action, true]);
+        const { denied } = await decide(name, role, action, tables.main, leading);
+        expect([leading, action, denied]).toEqual([leading, action, true]);
       }
-      expect([action, (await decide(action, partitions.quote, tables.volatile)).allowed]).toEqual([action, false]);
+      const { allowed } = await decide(name, role, action, tables.volatile, partitions.quote);
+      expect([action, allowed]).toEqual([action, false]);
     }
     const counted = `${brokerage}|RATE|app_01JD0000000000000000000000`;
-    expect(await decide("UpdateItem", counted, tables.volatile)).toMatchObject({ allowed: true });
+    expect(await decide(name, role, "UpdateItem", tables.volatile, counted)).toMatchObject({ allowed: true });
   });
 });
