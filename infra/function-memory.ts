@@ -2,8 +2,6 @@ import { limits } from "../shared/limits.ts";
 
 const whole = limits.functions.computing_memory_mb;
 const half = 1024;
-/** The most that an account of AWS has at first (AWS docs: Lambda quotas): 1.7 processors. */
-const most = 3008;
 
 /** Functions of one memory, with what their requests take of a whole processor in ms where it was measured. */
 interface Size {
@@ -22,16 +20,12 @@ interface Size {
  */
 const sizes: readonly Size[] = [
   {
-    reason: "computes for tenths of a second, on two threads (ADR 0043)",
-    memory_mb: most,
-    processor_ms: { send_feed_batch: 9.9 },
-  },
-  {
-    reason: "computes for seconds",
+    reason: "computes for tenths of a second, or for seconds",
     memory_mb: whole,
     processor_ms: {
       ...{ publish: undefined, "fan-out": undefined, evaluate: undefined },
       ...{
+        send_feed_batch: 9.9,
         send_feed_snapshot: 8.2,
         set_sandbox_prices: 6.5,
         drive_sandbox_account: 94,

@@ -701,8 +701,6 @@ export const limits = {
     parallel: 16,
     /** Transactions of one batch at the same time: a hundred deals take about seventeen. */
     parallel_transactions: 24,
-    /** Items of a batch from which on its accounts are shared with the other processors of the function. */
-    shared_from: 16,
     /** Accounts whose positions an environment remembers from its last batches, and positions of each of them. */
     remembered_accounts: 1000,
     remembered_positions: 50,
@@ -953,8 +951,6 @@ export const limits = {
      */
     computing_memory_mb: 1769,
     timeout_seconds: 10,
-    /** Times in a row that an environment starts a thread which ends before it can be asked. */
-    thread_starts: 3,
     /** Time of the warm-up request of a new environment, whose whole start may take 10 s (AWS docs: init phase). */
     warm_up_ms: 1000,
   },

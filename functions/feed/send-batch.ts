@@ -2,15 +2,12 @@ import { planBatch, receiptBody } from "../../shared/domain/feed/batch.ts";
 import { isEnded, refuseEnded } from "../../shared/domain/feed/source.ts";
 import { advanceSource, applyBatch, beat } from "../../shared/feed/batch/batches.ts";
 import { settleKnown } from "../../shared/feed/batch/known.ts";
-import { feedThreads } from "../../shared/feed/batch/shares.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { refused } from "../../shared/http/problem.ts";
 import { limits } from "../../shared/limits.ts";
 import { sendFeedBatch } from "../../shared/routes/feed.ts";
 import { tradingRef } from "../../shared/trading/items.ts";
-
-const threads = feedThreads(import.meta.url);
 
 /** `POST /feed/sources/{id}/batches` */
 export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, load, ...request }) => {
@@ -28,7 +25,7 @@ export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, 
   };
   return inFullTime(async () => {
     const known = await settleKnown(run, plan.known);
-    const results = await applyBatch(run, plan.fresh.map(readFeedItem), { alive: beat(source), threads });
+    const results = await applyBatch(run, plan.fresh.map(readFeedItem), beat(source));
     return receiptBody(await advanceSource(source, results), [...known, ...results]);
   });
 });

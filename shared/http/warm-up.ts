@@ -4,7 +4,6 @@ import type { ShippedRoute } from "../routes/route.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { unlogged } from "../runtime/log.ts";
-import { isWorkerThread } from "../runtime/worker-threads.ts";
 import { prime } from "../table/counters.ts";
 import type { Handler } from "./endpoint.ts";
 
@@ -23,7 +22,7 @@ const noTenant = {
  * only opens its connection. Nothing is logged, and a failure is left to the first request to report.
  */
 export async function warmedUp(row: ShippedRoute, handler: Handler): Promise<Handler> {
-  if (!env.isLambda || isWorkerThread) return handler;
+  if (!env.isLambda) return handler;
   if (isHarmless(row)) await unlogged(() => handler(warmUpRequest(row), lambdaContext), limits.functions.warm_up_ms);
   else await prime();
   return handler;

@@ -1,5 +1,3 @@
-import { limits } from "../limits.ts";
-
 /**
  * The environment of a function, read once and typed. The stacks set exactly these variables; a missing one is named at
  * the first use, at start, and never in the middle of a request.
@@ -132,11 +130,6 @@ export const env = {
   /** Address of the queue that wakes evaluations of margin; only where it is sent to. */
   get marginQueueUrl(): string {
     return required("MARGIN_QUEUE_URL");
-  },
-  /** Processors that Lambda gives a function by its memory, to the nearest whole one; 1 where it does not say. */
-  get processors(): number {
-    const memory_mb = Number(process.env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] ?? "0");
-    return Math.max(1, Math.round(memory_mb / limits.functions.computing_memory_mb));
   },
   /**
    * Whether this is a local runner that lets webhooks go to its own machine and over plain http. No template sets it.

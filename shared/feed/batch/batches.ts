@@ -9,26 +9,24 @@ import { changeVersion, putItem } from "../../table/items.ts";
 import { loadItems } from "../../table/store.ts";
 import { tradingRef } from "../../trading/items.ts";
 import type { FeedRun, PlacedItem } from "../decisions.ts";
-import { settledOrDeferred, settleOneByOne } from "./lanes.ts";
+import { settleAccounts, settledOrDeferred, settleOneByOne } from "./lanes.ts";
 import { BatchMemory } from "./memory.ts";
 import { placeItems, rememberTrades } from "./places.ts";
-import { type FeedThreads, settleShared } from "./shares.ts";
 import type { Lane } from "./together.ts";
 
 /**
  * Applies the fresh items of a batch: those of one account in their order, accounts concurrently, and a symbol before
  * whatever comes after it. Every item is settled or deferred; after the first deferred one of an account all of it is.
- * `alive` is the source's sign of life on its way: it is written before any decision is made. `threads` are those that
- * the accounts of a large batch are shared with.
+ * `alive` is the source's sign of life on its way: it is written before any decision is made.
  */
 export async function applyBatch(
   run: FeedRun,
   readings: readonly ItemReading[],
-  { alive, threads }: { readonly alive?: Promise<void>; readonly threads?: FeedThreads } = {},
+  alive: Promise<void>,
 ): Promise<FeedResultBody[]> {
   const results = new Map<string, FeedResultBody>();
   for (const part of partsOf(readings)) {
-    for (const result of await settlePart(run, part, threads, alive)) results.set(result.seq, result);
+    for (const result of await settlePart(run, part, alive)) results.set(result.seq, result);
   }
   await alive;
   return readings.flatMap(({ raw }) => results.get(raw.seq) ?? []);
@@ -41,17 +39,12 @@ export async function applyAlone(run: FeedRun, reading: ItemReading): Promise<Fe
 }
 
 /** Settles items between which no symbol comes. */
-async function settlePart(
-  run: FeedRun,
-  part: readonly ItemReading[],
-  threads: FeedThreads | undefined,
-  alive: Promise<void> | undefined,
-): Promise<FeedResultBody[]> {
+async function settlePart(run: FeedRun, part: readonly ItemReading[], alive: Promise<void>): Promise<FeedResultBody[]> {
   const memory = new BatchMemory();
   const [placed] = await Promise.all([placeItems(run, memory, part), alive]);
   const accounts = lanesOf(placed.filter(({ account_id }) => account_id !== undefined));
   const others = lanesOf(placed.filter(({ account_id }) => account_id === undefined));
-  const settling = settleShared(run, memory, accounts, threads);
+  const settling = settleAccounts(run, memory, accounts);
   // An item that is applied is a duplicate for one that comes after it and cannot be placed.
   if (shareNames(accounts, others)) await settling;
   await Promise.all([settling, settleOneByOne(run, others)]);

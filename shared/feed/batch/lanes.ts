@@ -32,12 +32,6 @@ export async function settleAccounts(run: FeedRun, memory: BatchMemory, lanes: r
   await settleOneByOne(run, lanes);
 }
 
-/** Defers what is left of lanes that another thread may have committed. */
-export async function deferLanes(run: FeedRun, lanes: readonly Lane[], failure: unknown): Promise<void> {
-  for (const lane of lanes) lane.failure = failure;
-  await settleOneByOne(run, lanes);
-}
-
 /** Settles what is left of lanes one item after the other. */
 export function settleOneByOne(run: FeedRun, lanes: readonly Lane[]): Promise<void> {
   return inParallel(limits.feed.parallel, lanes, async (lane) => {

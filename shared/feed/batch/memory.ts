@@ -68,19 +68,9 @@ export function holderKeys(tenant: string, id: string): readonly Key[] {
  * is written on the condition that they are still so.
  */
 export class BatchMemory {
-  private readonly known: Map<string, unknown>;
+  private readonly known = new Map<string, unknown>();
   private readonly positions = new Map<string, Promise<readonly Position[]>>();
   private readonly candidates = new Map<string, ReturnType<typeof candidatesOf>>();
-
-  /** Starts with what another memory of the same batch has read. */
-  constructor(read: ReadonlyMap<string, unknown> = new Map()) {
-    this.known = new Map(read);
-  }
-
-  /** All items that were read so far, by the identity of their keys. */
-  get all(): ReadonlyMap<string, unknown> {
-    return this.known;
-  }
 
   /** Items by key, in the order of the keys; those that are not known yet in one read. */
   readonly items = async (keys: readonly Key[]): Promise<readonly unknown[]> => {
