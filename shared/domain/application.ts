@@ -32,8 +32,8 @@ export interface Application {
   /** The previous secret, while it works in addition to the current one. */
   readonly previous_secret_sha256: string | null;
   readonly previous_secret_expires_at: string | null;
-  /** Who made it; null of what a terminal made, and absent of what was made before this was kept. */
-  readonly created_by?: Actor | null;
+  /** Who made it; null of what a terminal made. */
+  readonly created_by: Actor | null;
   /** Operators who were shown the secrets of these, by their identifiers; absent where there are none. */
   readonly secret_shown_to?: readonly string[];
   readonly previous_secret_shown_to?: readonly string[];
@@ -82,7 +82,7 @@ export function applicationBody(application: Application): ApplicationBody {
     secret_rotated_at,
     previous_secret_expires_at: application.previous_secret_expires_at,
     last_used_at,
-    created_by: application.created_by ?? null,
+    created_by: application.created_by,
     operator_ids: operatorsBehind(application),
     rate: rateBody(),
     created_at: application.created_at,

@@ -22,7 +22,7 @@ export interface Client extends Omit<ClientBody, "object" | "_links"> {
   readonly tenant_id: string;
   /** Accounts that are not closed; closing the client needs 0. */
   readonly open_accounts: number;
-  /** Seals what the audit keeps of the client; absent for one from before clients had keys, and after an erasure. */
+  /** Seals what the audit keeps of the client; absent after an erasure. */
   readonly audit_key?: string;
 }
 

@@ -21,11 +21,9 @@ export interface Moment {
 
 /**
  * Whether an endpoint is proven: it accepted something within the last day, and nothing was left unanswered since. A
- * failure that comes at once holds no worker and costs it nothing. Health that was stored before there were lanes has
- * no `proven_at`; its last success counts.
+ * failure that comes at once holds no worker and costs it nothing.
  */
-export function isProven(health: WebhookHealth, nowMs: number, delayMs: DelayMs): boolean {
-  const { last_success_at, proven_at = last_success_at } = health;
+export function isProven({ proven_at }: WebhookHealth, nowMs: number, delayMs: DelayMs): boolean {
   if (proven_at === null) return false;
   return nowMs - Date.parse(proven_at) < delayMs(limits.webhooks.proven_seconds);
 }
@@ -41,7 +39,7 @@ export function mostSlots(tenantSlots: number, endpoints: number): number {
 
 /** Attempts that an endpoint may have at the same time, `most` at most (see {@link mostSlots}). */
 export function slotsOf(health: WebhookHealth, most: number, nowMs: number, delayMs: DelayMs): number {
-  return isProven(health, nowMs, delayMs) ? slotsFor(health.slot_credit ?? 0, most) : limits.webhooks.slots_unproven;
+  return isProven(health, nowMs, delayMs) ? slotsFor(health.slot_credit, most) : limits.webhooks.slots_unproven;
 }
 
 /** Slots of a proven endpoint with this credit. */
@@ -71,7 +69,7 @@ export function creditAfter(
   { prompt, full, most, begun }: Pace,
   { nowMs, delayMs }: Pick<Moment, "nowMs" | "delayMs">,
 ): { readonly add: number } | { readonly set: number } | undefined {
-  const { slot_credit: credit = 0 } = health;
+  const { slot_credit: credit } = health;
   const { slots_per_endpoint, slot_grows_after } = limits.webhooks;
   if (!isProven(health, nowMs, delayMs)) return credit === 0 ? undefined : { set: 0 };
   if (prompt) return full && slotsFor(credit, most) < most ? { add: 1 } : undefined;
@@ -114,7 +112,7 @@ export function placeOf(arrived: Arrived, health: WebhookHealth, nowMs: number, 
     return lane === "proven" ? { do: "attempt" } : { do: "move", lane: "proven", delay_seconds: 0 };
   }
   const now = new Date(nowMs).toISOString();
-  const { closed_until = null } = health;
+  const { closed_until } = health;
   const closed = closed_until !== null && closed_until > now;
   if (isTaken(health, delivery.id, now)) {
     // One that was closed since its last success may be silent again: what rests costs no message until it answers.
@@ -167,16 +165,14 @@ export function closingSeconds(timeouts: number, chance: number): number {
 }
 
 /** Members of an endpoint's health that say that it is unproven, or for how long it is closed. */
-export type Closing =
-  | { readonly proven_at: null }
-  | Required<Pick<WebhookHealth, "timeouts_in_a_row" | "closed_until">>;
+export type Closing = { readonly proven_at: null } | Pick<WebhookHealth, "timeouts_in_a_row" | "closed_until">;
 
 /**
  * What an unanswered attempt makes of an endpoint. A proven one becomes unproven by it and no more; of several attempts
  * that ran concurrently only the first closes it. Undefined when nothing changes.
  */
 export function closingAfter(health: WebhookHealth, { nowMs, delayMs, chance }: Moment): Closing | undefined {
-  const { closed_until = null, timeouts_in_a_row: before = 0 } = health;
+  const { closed_until, timeouts_in_a_row: before } = health;
   if (isProven(health, nowMs, delayMs)) return { proven_at: null };
   if (closed_until !== null && Date.parse(closed_until) > nowMs) return undefined;
   const timeouts_in_a_row = before + 1;

@@ -13,15 +13,18 @@ type Later =
   | "proposed_approval_rules"
   | "proposed_four_eyes";
 
+/** What is counted outside of the version. */
+type Counted = "applications" | "operators" | "active_owners";
+
 /** A brokerage with the policies that its decisions follow. */
 export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | Later | "_links"> {
   readonly id: string;
   /** Applications that are not revoked; counted outside of the version. */
   readonly applications: number;
-  /** Operators that were not removed; counted outside of the version. Absent until there is one. */
-  readonly operators?: number;
+  /** Operators that were not removed; counted outside of the version. */
+  readonly operators: number;
   /** Operators with the role of an owner who are active; counted likewise. */
-  readonly active_owners?: number;
+  readonly active_owners: number;
   /** Absent until it is set; see {@link markUpOf}. */
   readonly transfer_mark_up_percent?: string;
   /** Absent until there are some. */
@@ -45,7 +48,7 @@ export function creditPolicyOf({ credit_on_withdrawal: policy }: Tenant): Credit
 }
 
 /** The policies of a tenant that has set none. */
-const defaults: Omit<Tenant, "id" | "applications" | "created_at" | "updated_at" | "version"> = {
+const defaults: Omit<Tenant, "id" | Counted | "created_at" | "updated_at" | "version"> = {
   require_verified_client: "none",
   four_eyes: false,
   currencies: [...defaultCurrencies],
@@ -53,9 +56,10 @@ const defaults: Omit<Tenant, "id" | "applications" | "created_at" | "updated_at"
   transaction_expiry_days: 7,
 };
 
-/** A new tenant with the default policies and no application. */
+/** A new tenant with the default policies, and neither applications nor operators. */
 export function draftTenant(id: string, now: string): Tenant {
-  return { id, ...defaults, applications: 0, created_at: now, updated_at: now, version: 1 };
+  const counts = { applications: 0, operators: 0, active_owners: 0 };
+  return { id, ...defaults, ...counts, created_at: now, updated_at: now, version: 1 };
 }
 
 /** The policies as `GET /settings` shows them. */

@@ -165,7 +165,7 @@ const unproven = {
 const unharmed = { consecutive_failures: 0, first_failure_at: null, reopened_at: null } as const;
 
 /** At a new address an endpoint is open at once. What rests still waits for its first success there. */
-function opened({ closed_until = null }: WebhookHealth, { now }: Context): string | null {
+function opened({ closed_until }: WebhookHealth, { now }: Context): string | null {
   return closed_until !== null && closed_until > now ? now : closed_until;
 }
 

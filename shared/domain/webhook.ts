@@ -48,19 +48,18 @@ export interface WebhookHealth {
   readonly off: SwitchOff | null;
   /** When the sweep looks at that note or at `reopened_at`, RFC 3339; null without either. */
   readonly wake_at: string | null;
-  // What follows came later: health that was stored before it has none of it, which means null or 0.
-  /** The last success at the present address; null before the first one there. Without it `last_success_at` counts. */
-  readonly proven_at?: string | null;
+  /** The last success at the present address; null before the first one there. */
+  readonly proven_at: string | null;
   /** Unanswered attempts since then, while the endpoint was unproven. */
-  readonly timeouts_in_a_row?: number;
+  readonly timeouts_in_a_row: number;
   /** Nothing is sent before, RFC 3339; it stays until a success, which wakes what rests (ADR 0031). */
-  readonly closed_until?: string | null;
+  readonly closed_until: string | null;
   /** The one delivery of an unproven endpoint that is in the unproven lane. */
-  readonly probe?: Probe | null;
+  readonly probe: Probe | null;
   /** When an endpoint that was closed accepted something, until the sweep has woken what rests; RFC 3339. */
-  readonly reopened_at?: string | null;
+  readonly reopened_at: string | null;
   /** Answers that count towards more slots than an endpoint begins with (ADR 0031). */
-  readonly slot_credit?: number;
+  readonly slot_credit: number;
 }
 
 /** A delivery that is let into the unproven lane, and when it gives way to another, RFC 3339. */

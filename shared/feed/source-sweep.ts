@@ -55,8 +55,7 @@ async function loadWatched(load: Load, id: string): Promise<WatchedSource | unde
   const { source } = await load({ source: tradingRef.feedSource(id) });
   if (source === undefined) return undefined;
   const { pulse, head } = await load({ pulse: tradingRef.pulse(source.name), head: driftRef.head(id) });
-  // Heads stored before they had the time of their arrival have that of the platform.
-  return { source, pulse, snapshot_at: head?.received_at ?? head?.taken_at };
+  return { source, pulse, snapshot_at: head?.received_at };
 }
 
 /** Looks at a source again at a later time, unless another sweep has said so. */

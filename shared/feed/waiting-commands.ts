@@ -36,7 +36,7 @@ export async function decideTake(
   page_size: number = limits.commands.looked_at,
 ): Promise<Decision<readonly Command[]>> {
   const { max = limits.commands.max_taken, lease_seconds = limits.commands.lease_seconds } = asked;
-  if (paused === true) return { ok: true, result: [], changes: [], events: [] };
+  if (paused) return { ok: true, result: [], changes: [], events: [] };
   const query = { index: indexes.state, page_size };
   const until = nowMs() + delayMs(limits.commands.looking_seconds);
   let free: readonly Command[] = [];

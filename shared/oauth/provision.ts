@@ -72,7 +72,7 @@ function newTenant(id: string, now: string, owner: string | undefined): Transact
   return putNew(tenants, {
     ...draftTenant(id, now),
     applications: 1,
-    ...(owner === undefined ? {} : { operators: 1 }),
+    operators: owner === undefined ? 0 : 1,
   });
 }
 

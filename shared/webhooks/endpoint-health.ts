@@ -77,7 +77,7 @@ function slotOf(deliveryId: string): string {
  * the health is returned, undefined when the endpoint is gone.
  */
 export function noteProbe(health: WebhookHealth, probe: Probe): Promise<Changed<WebhookHealth>> {
-  return updateHealth(health, { set: { probe }, when: [sameAs("probe", health.probe)] });
+  return updateHealth(health, { set: { probe }, when: isStill({ probe: health.probe }) });
 }
 
 /**
@@ -86,13 +86,7 @@ export function noteProbe(health: WebhookHealth, probe: Probe): Promise<Changed<
  */
 export async function noteResting(health: WebhookHealth, at: string): Promise<void> {
   if (health.closed_until) return;
-  await updateHealth(health, { set: { closed_until: at }, when: [sameAs("closed_until", null)] });
-}
-
-/** Condition that a member, which older items lack, still is what was read. */
-function sameAs(attribute: "probe" | "closed_until" | "proven_at", seen: unknown): Condition {
-  const same = { attribute, is: "equal", value: seen ?? null } as const;
-  return seen ? same : { any: [{ attribute, is: "absent" }, same] };
+  await updateHealth(health, { set: { closed_until: at }, when: isStill({ closed_until: null }) });
 }
 
 /**
@@ -146,7 +140,7 @@ function counted(verdict: Verdict, { health: taken, most }: Slot, health: Webhoo
   if (verdict === "nothing") return change;
   const moment = { nowMs: Date.parse(at), delayMs };
   const full = Object.keys(taken.slots).length >= slotsOf(taken, most, moment.nowMs, delayMs);
-  const begun = taken.slot_credit ?? 0;
+  const begun = taken.slot_credit;
   const credit = creditAfter(health, { prompt: verdict === "accepted", full, most, begun }, moment);
   if (credit === undefined) return change;
   if ("add" in credit) return { ...change, add: { ...change.add, slot_credit: credit.add } };
@@ -168,13 +162,17 @@ const countings: Readonly<Record<Verdict, (health: WebhookHealth, at: string) =>
     const { set, when = [], ...rest } = failed(health, at);
     if (closing === undefined) return { ...rest, set, when };
     if ("proven_at" in closing) {
-      return { ...rest, set: { ...set, proven_at: null }, when: [...when, sameAs("proven_at", health.proven_at)] };
+      return {
+        ...rest,
+        set: { ...set, proven_at: null },
+        when: [...when, ...isStill({ proven_at: health.proven_at })],
+      };
     }
     const { timeouts_in_a_row, closed_until } = closing;
     return {
       ...rest,
       set: { ...set, timeouts_in_a_row, closed_until },
-      when: [...when, sameAs("closed_until", health.closed_until)],
+      when: [...when, ...isStill({ closed_until: health.closed_until })],
     };
   },
 };
@@ -184,7 +182,7 @@ function accepted(health: WebhookHealth, at: string): ItemChange {
     ...{ consecutive_failures: 0, first_failure_at: null, last_success_at: at, proven_at: at },
     ...{ timeouts_in_a_row: 0, closed_until: null, probe: null },
   };
-  const when = [sameAs("closed_until", health.closed_until)];
+  const when = isStill({ closed_until: health.closed_until });
   if (!health.closed_until) return { set, when };
   // Of an endpoint that was closed deliveries rest: the sweep finds it and wakes them, after any other note about it.
   return rescheduled(webhookHealths, health, { set: { ...set, reopened_at: at, wake_at: at }, when });

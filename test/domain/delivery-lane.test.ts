@@ -25,7 +25,6 @@ const at = (seconds: number) => new Date(nowMs + seconds * 1000).toISOString();
 const day = 24 * 3600;
 const fresh = draftHealth(someEndpoint());
 const proven: WebhookHealth = { ...fresh, proven_at: at(-60), last_success_at: at(-60) };
-const { proven_at: _, timeouts_in_a_row: __, closed_until: ___, probe: ____, reopened_at: _____, ...older } = fresh;
 
 describe("an endpoint is proven", () => {
   it.each<readonly [string, WebhookHealth, boolean]>([
@@ -36,8 +35,6 @@ describe("an endpoint is proven", () => {
     ["also with failures since, which came at once", { ...proven, consecutive_failures: 9 }, true],
     ["not when something was left unanswered since", { ...proven, proven_at: null, consecutive_failures: 1 }, false],
     ["not by a success at the address before", { ...proven, proven_at: null }, false],
-    ["by the last success that was stored before there were lanes", { ...older, last_success_at: at(-60) }, true],
-    ["not without one", older, false],
   ])("%s", (_, health, is) => {
     expect(isProven(health, nowMs, realTime)).toBe(is);
     expect(slotsOf(health, 16, nowMs, realTime)).toBe(is ? 4 : 1);
@@ -108,7 +105,7 @@ describe("the slots of a proven endpoint", () => {
           let health = credited(0);
           for (const answer of answers) {
             const before = slots(health, most);
-            const { slot_credit: had = 0 } = health;
+            const { slot_credit: had } = health;
             const credit = creditAfter(health, { ...answer, most, begun: had }, moment);
             if (credit !== undefined) health = credited("set" in credit ? credit.set : had + credit.add);
             const after = slots(health, most);
@@ -142,7 +139,6 @@ describe("a delivery", () => {
       { do: "move", lane: "proven", delay_seconds: 0 },
     ],
     ["of an unproven endpoint is moved as its probe", "proven", fresh, toProbe(0, 60)],
-    ["of older health is moved as well", "proven", older, toProbe(0, 60)],
     [
       "that is the probe is moved again without a new note",
       "proven",
@@ -253,7 +249,6 @@ describe("a closing", () => {
 
   it.each<readonly [string, WebhookHealth, ReturnType<typeof closingAfter>]>([
     ["begins with an attempt without an answer", fresh, { timeouts_in_a_row: 1, closed_until: at(30) }],
-    ["begins at older health too", older, { timeouts_in_a_row: 1, closed_until: at(30) }],
     [
       "is longer after the one before",
       { ...fresh, timeouts_in_a_row: 3, closed_until: at(-1) },

@@ -259,7 +259,7 @@ class Lanes {
     endpoint.health = { ...endpoint.health, slots: { ...endpoint.health.slots, [delivery.id]: until } };
     const most = this.mostOf(endpoint);
     const full = endpoint.running >= slotsOf(endpoint.health, most, this.nowMs, delayMs);
-    const { slot_credit: begun = 0 } = endpoint.health;
+    const { slot_credit: begun } = endpoint.health;
     this.in(this.takesMs(endpoint), () => {
       endpoint.running -= 1;
       const { [delivery.id]: _, ...slots } = endpoint.health.slots;
@@ -275,7 +275,7 @@ class Lanes {
     const now = iso(this.nowMs);
     delivery.done = true;
     const prompt = this.takesMs(endpoint) < limits.webhooks.slow_answer_ms;
-    const { slot_credit: before = 0 } = endpoint.health;
+    const { slot_credit: before } = endpoint.health;
     const credit = creditAfter(endpoint.health, { prompt, ...taken }, { nowMs: this.nowMs, delayMs });
     const slot_credit = credit === undefined ? before : "set" in credit ? credit.set : before + credit.add;
     endpoint.health = { ...endpoint.health, consecutive_failures: 0, proven_at: now, closed_until: null, slot_credit };

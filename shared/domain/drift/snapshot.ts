@@ -46,8 +46,8 @@ export interface SnapshotEnd {
 /** The newest snapshot of a source; older ones are not compared any more. */
 export interface SnapshotHead extends SnapshotRef {
   readonly tenant_id: string;
-  /** When its first part came, RFC 3339. Absent in heads stored before it was noted. */
-  readonly received_at?: string;
+  /** When its first part came, RFC 3339. */
+  readonly received_at: string;
   readonly version: number;
 }
 

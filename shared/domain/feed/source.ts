@@ -25,8 +25,8 @@ export interface FeedSource {
   readonly silent_after_seconds?: number;
   /** Seconds between two of its snapshots; absent for the default. */
   readonly snapshot_interval_seconds?: number;
-  /** A bridge takes no commands of it; absent where it never was. */
-  readonly paused?: boolean;
+  /** A bridge takes no commands of it. */
+  readonly paused: boolean;
   /** When it ended for good, RFC 3339: it sends nothing more, and its accounts take no money; absent before. */
   readonly ended_at?: string;
   /** Since when it is announced as silent, RFC 3339; absent while it is not. */
@@ -41,8 +41,8 @@ export interface FeedSource {
   readonly first_seq: string;
   /** The number that its next item must have. */
   readonly next_seq: string;
-  /** The epoch that the numbers of its prices belong to, from 1. Absent in sources stored before there were epochs. */
-  readonly quote_epoch?: number;
+  /** The epoch that the numbers of its prices belong to, from 1. */
+  readonly quote_epoch: number;
   readonly created_at: string;
   readonly updated_at: string;
   readonly version: number;
@@ -65,6 +65,7 @@ export function registerSource(
     platform: request.platform,
     authoritative: request.authoritative ?? "platform",
     ...(request.swap_reporting === undefined ? {} : { swap_reporting: request.swap_reporting }),
+    paused: false,
     ...settingsOf(request),
     first_seq: first,
     next_seq: first,
@@ -122,7 +123,7 @@ export function amendSource(
   const agreed = agreeOnAuthority(before, request, tenant, context);
   if (!agreed.ok) return agreed;
   const { authoritative, proposed_authoritative } = agreed.result;
-  const { paused = before.paused ?? false } = request;
+  const { paused = before.paused } = request;
   const given = settings.filter((name) => request[name] !== undefined);
   const rest = Object.fromEntries(Object.entries(before).filter(([name]) => !given.some((each) => each === name)));
   const amended = { ...(rest as unknown as FeedSource), ...settingsOf(request), paused };
@@ -130,7 +131,7 @@ export function amendSource(
   const same = settings.every((name) => after[name] === before[name]);
   const sameAuthority =
     authoritative === before.authoritative && proposed_authoritative === before.proposed_authoritative;
-  if (same && sameAuthority && paused === (before.paused ?? false)) {
+  if (same && sameAuthority && paused === before.paused) {
     return unchanged({ source: before, pulse });
   }
   // A source that may be silent for a shorter time now is looked at before the time that was noted.
@@ -166,7 +167,7 @@ type Paced = Pick<FeedSource, "snapshot_interval_seconds" | "paused">;
 
 /** Whether snapshots of a source are waited for as they were before a change of it. */
 function isPacedAlike(before: Paced, after: Paced): boolean {
-  const isAsked = ({ snapshot_interval_seconds: interval, paused = false }: Paced) => (paused ? undefined : interval);
+  const isAsked = ({ snapshot_interval_seconds: interval, paused }: Paced) => (paused ? undefined : interval);
   return isAsked(before) === isAsked(after);
 }
 
@@ -208,23 +209,19 @@ export const firstEpoch = 1;
  */
 export function beginEpoch({ source: before, pulse }: Seen, { now }: Context): TradingDecision<Seen> {
   if (isEnded(before)) return refuseEnded();
-  return changedSource({ source: before, pulse }, { quote_epoch: epochOf(before) + 1 }, now);
-}
-
-function epochOf({ quote_epoch = firstEpoch }: Pick<FeedSource, "quote_epoch">): number {
-  return quote_epoch;
+  return changedSource({ source: before, pulse }, { quote_epoch: before.quote_epoch + 1 }, now);
 }
 
 /** Why prices of an epoch are refused: another one was issued since, or it was never issued. */
 export function epochFault(source: FeedSource, epoch: number): "old_epoch" | "unknown_epoch" | undefined {
-  const current = epochOf(source);
+  const current = source.quote_epoch;
   if (epoch === current) return undefined;
   return epoch < current ? "old_epoch" : "unknown_epoch";
 }
 
 /** The source as the API shows it, with its last sign of life. */
 export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, now: string): FeedSourceBody {
-  const { tenant_id: _tenant, first_seq, next_seq, ended_at = null, paused = false, ...stored } = source;
+  const { tenant_id: _tenant, first_seq, next_seq, ended_at = null, ...stored } = source;
   const { swap_reporting = "nightly", stale_since: _stale, watch_at: _watch, display_name = null, ...others } = stored;
   const { silent_after_seconds: silence, snapshot_interval_seconds: interval, ...rest } = others;
   const { proposed_authoritative = null, snapshots_late_since = null, snapshots_from: _from, ...fields } = rest;
@@ -234,16 +231,14 @@ export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, n
     object: "feed_source",
     status: ended_at === null ? "active" : "ended",
     display_name,
-    proposed_authoritative,
     swap_reporting,
+    proposed_authoritative,
     silent_after_seconds: silence ?? limits.feed.silent_after_seconds.default,
     snapshot_interval_seconds: interval ?? limits.feed.snapshot_interval_seconds.default,
     snapshots_late_since,
-    paused,
     ended_at,
     expected_next_seq: next_seq,
     accepted_through: next_seq === first_seq ? null : String(BigInt(next_seq) - 1n),
-    quote_epoch: epochOf(source),
     last_batch_at: pulse?.heartbeat_at ?? null,
     lag_ms: lag,
     stale: isSilent(pulse, now),

@@ -75,7 +75,7 @@ function snapshotsAreLate({ source, snapshot_at }: WatchedSource, now: string): 
 
 /** When the next snapshot is late, epoch milliseconds; undefined where none is waited for. */
 function snapshotsLateMs(source: FeedSource, snapshot_at: string | undefined): number | undefined {
-  const { snapshot_interval_seconds: interval, paused = false, snapshots_from = source.created_at } = source;
+  const { snapshot_interval_seconds: interval, paused, snapshots_from = source.created_at } = source;
   if (interval === undefined || paused) return undefined;
   const heard = snapshot_at === undefined ? snapshots_from : later(snapshots_from, snapshot_at);
   return Date.parse(heard) + limits.feed.snapshots_late_after_intervals * interval * 1000;

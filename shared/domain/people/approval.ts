@@ -283,7 +283,7 @@ export function amendRules(
   context: Context,
   same: (a: unknown, b: unknown) => boolean,
 ): { readonly ok: true; readonly rules: Rules } | ReturnType<typeof refuse> {
-  const { approval_rules: current = [], proposed_approval_rules: proposed, active_owners = 0 } = tenant;
+  const { approval_rules: current = [], proposed_approval_rules: proposed, active_owners } = tenant;
   if (same(rules, current)) return { ok: true, rules: { approval_rules: current, proposed_approval_rules: null } };
   const applied = { ok: true, rules: { approval_rules: rules, proposed_approval_rules: null } } as const;
   if (isDriven(context)) return refuse("four_eyes_required", byName);
@@ -302,7 +302,7 @@ type FourEyes = Pick<Tenant, "four_eyes" | "proposed_four_eyes">;
 
 /** Decides a change of `four_eyes`, by two owners as {@link amendRules}. */
 export function amendFourEyes(
-  { four_eyes: current, proposed_four_eyes: proposed, active_owners = 0 }: Tenant,
+  { four_eyes: current, proposed_four_eyes: proposed, active_owners }: Tenant,
   wanted: boolean,
   context: Context,
 ): { readonly ok: true; readonly policy: FourEyes } | ReturnType<typeof refuse> {

@@ -23,7 +23,7 @@ export function isActiveOwner({ role, status }: Operator): boolean {
  * the same, by a request of their own. An owner may step down alone. An application may do it that only a terminal
  * made; behind every other one stands a person, who gives such rights by name only.
  */
-export function withAgreement(operator: Operator, wanted: Operator, { active_owners = 0 }: Counts, context: Context) {
+export function withAgreement(operator: Operator, wanted: Operator, { active_owners }: Counts, context: Context) {
   const ends = isActiveOwner(operator) && !isActiveOwner(wanted);
   const gains = gainsRights(operator, wanted, context);
   const { actor } = context;

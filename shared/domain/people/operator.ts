@@ -40,7 +40,7 @@ export interface Operator {
   readonly identity_sha256: string | null;
   /** Name of the user in the pool, which another email address there does not change; absent until the user is made. */
   readonly pool_subject?: string;
-  /** Seals what the audit keeps of the operator; absent for one from before operators had keys, and after a removal. */
+  /** Seals what the audit keeps of the operator; absent after a removal. */
   readonly audit_key?: string;
   /** Set while the user of the pool is to be made, shut out or removed; provisioning finds it by this. */
   readonly wake_at: string | null;
@@ -159,7 +159,7 @@ export function inviteOperator(
   const lacked = lackedScope([request.role], context);
   if (lacked !== undefined) return lacked;
   const { max_operators } = limits.operators;
-  if ((counts.operators ?? 0) >= max_operators) {
+  if (counts.operators >= max_operators) {
     return refuse("too_many_operators", `A brokerage may have at most ${max_operators} operators.`);
   }
   const { tenant_id, now } = context;
@@ -312,7 +312,7 @@ export function removedOperatorBody({ id, status }: Operator) {
 /** A change of the operator, with the count of active owners, of whom a brokerage that has one keeps one. */
 function written(before: Operator, changed: Operator, counts: Counts, context: Context): Decision<Operator> {
   const more = Number(isActiveOwner(changed)) - Number(isActiveOwner(before));
-  if (more < 0 && (counts.active_owners ?? 0) < 2) {
+  if (more < 0 && counts.active_owners < 2) {
     return refuse("last_owner", "The operator is the last active owner of the brokerage.");
   }
   const updated_at = later(before.updated_at, context.now);

@@ -13,7 +13,7 @@ import type { Origin } from "../../domain/decision.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import { openWith, sealFor } from "../../runtime/person-key.ts";
 
-/** The public key of a person, where there is one; undefined for one who was stored before persons had keys. */
+/** The public key of a person, where there is one; undefined for one whose data was erased. */
 type PublicKeyOf = (person: string) => string | undefined;
 
 /** What is sealed belongs to a person of a tenant, and to these places of an entry. */

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import type { Delivery } from "../../../shared/domain/delivery.ts";
 import { isProven } from "../../../shared/domain/delivery-lane.ts";
-import { draftHealth, type WebhookHealth } from "../../../shared/domain/webhook.ts";
+import type { WebhookHealth } from "../../../shared/domain/webhook.ts";
 import type { DeliveryMessage } from "../../../shared/runtime/queues.ts";
 import { closedDoor } from "../../support/emulator/watched-endpoint.ts";
 import { answerWith, type Received } from "../../support/stack/receiver.ts";
@@ -204,35 +204,6 @@ describe("the unproven lane", () => {
     expect(isProven(health, nowMs, unscaled)).toBe(true);
   });
 
-  it("reads health that was stored before there were lanes", async () => {
-    const { delivery, endpoint } = await situation();
-    const {
-      proven_at: _,
-      timeouts_in_a_row: __,
-      closed_until: ___,
-      probe: ____,
-      reopened_at: _____,
-      ...old
-    } = {
-      ...draftHealth(endpoint),
-      last_success_at: seconds(nowMs, -60),
-    };
-    await put(webhookHealths, old);
-    await deliver([messageOf(delivery)], { queue: "deliver" });
-    expect(receiver.received).toHaveLength(1);
-    const other = await situation(2);
-    await put(webhookHealths, {
-      ...old,
-      endpoint_id: other.endpoint.id,
-      tenant_id: other.endpoint.tenant_id,
-      last_success_at: null,
-    });
-    expect(await movedBy(other.delivery)).toMatchObject([{ queue: "deliver-unproven", delaySeconds: 0 }]);
-    receiver.answer = silence;
-    await deliver([messageOf(other.delivery)], { queue: "deliver-unproven" });
-    expect((await stored(other.delivery)).health).toMatchObject({ timeouts_in_a_row: 1, probe: null });
-  });
-
   it("leaves the place of a delivery whose message was lost to another one after a minute", async () => {
     const { all, delivery } = await situation(2, {}, fresh);
     expect(await movedBy(delivery)).toHaveLength(1);
@@ -272,7 +243,7 @@ describe("the slots of an endpoint that answers in time", () => {
   }
 
   it("grow by its answers while all are taken", async () => {
-    const { slot_credit = 0 } = await send(20, {}, 4);
+    const { slot_credit } = await send(20, {}, 4);
     expect(receiver.mostAtOnce).toBe(4);
     expect(slot_credit).toBeGreaterThan(0);
     expect(slot_credit).toBeLessThanOrEqual(20);

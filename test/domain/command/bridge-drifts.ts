@@ -58,7 +58,11 @@ export class ComparedBooks extends TwoBooks {
     const account = this.accountOf(this.main);
     const state: DriftState = {
       ...{ drift, reconciliation, source: this.source, tenant: account.tenant, explained_by: this.causes() },
-      head: reconciliation && { ...reconciliation, snapshot_id: drift.snapshot_id },
+      head: reconciliation && {
+        ...reconciliation,
+        snapshot_id: drift.snapshot_id,
+        received_at: reconciliation.taken_at,
+      },
       command: this.commands.get(drift.command_id ?? ""),
       books: { state: account } as unknown as DriftState["books"],
     };

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Context } from "../../../shared/domain/decision.ts";
 import {
   amendOperator,
+  type Counts,
   draftOperator,
   draftOperatorKey,
   inviteOperator,
@@ -41,7 +42,7 @@ function someOperator(given: Partial<Operator> = {}): Operator {
 const counts = { operators: 2, active_owners: 1 };
 const owner = someOperator({ role: "owner" });
 const by = (role: Role) => inProduction({ scopes: scopesOf(role, "production") });
-const amend = (operator: Operator, patch: UpdateOperator, context = by("owner"), held: object = counts) =>
+const amend = (operator: Operator, patch: UpdateOperator, context = by("owner"), held: Counts = counts) =>
   amendOperator(operator, patch, held, context);
 
 describe("a role", () => {
@@ -67,12 +68,12 @@ describe("a role", () => {
 });
 
 describe("an invitation", () => {
-  const invite = (key: Parameters<typeof inviteOperator>[1]["key"], held: object = counts, context = by("owner")) =>
+  const invite = (key: Parameters<typeof inviteOperator>[1]["key"], held: Counts = counts, context = by("owner")) =>
     inviteOperator(request, { counts: held, key, api_key_seed: "seed", keys: personKey, holder: undefined }, context);
   const key = draftOperatorKey({ id: "opk_1", tenant_id: tenantId, api_key_seed: "seed" }, decisionTime);
 
   it("waits for the user of the pool, and the first one for the API key of all operators", () => {
-    const first = accepted(invite(undefined, {}));
+    const first = accepted(invite(undefined, { operators: 0, active_owners: 0 }));
     expect(first.result).toMatchObject({ status: "invited", pool_state: "pending", wake_at: decisionTime, version: 1 });
     expect(first.changes.map((change) => ("entity" in change ? change.entity : change.op))).toEqual([
       "operator",
@@ -85,7 +86,7 @@ describe("an invitation", () => {
   });
 
   it("is refused beyond the number of operators of a brokerage", () => {
-    expect(refused(invite(key, { operators: 500 })).code).toBe("too_many_operators");
+    expect(refused(invite(key, { operators: 500, active_owners: 1 })).code).toBe("too_many_operators");
   });
 
   it.each(["developer", "viewer", "support", "risk"] as const)("to finance is refused to a %s", (role) => {
@@ -220,7 +221,7 @@ describe("a proposal to take the rights of an owner", () => {
 
 describe("rights to approve or to administer", () => {
   const key = draftOperatorKey({ id: "opk_1", tenant_id: tenantId, api_key_seed: "seed" }, decisionTime);
-  const invited = (role: Role, context = max, counted: object = held, holder?: Operator) => {
+  const invited = (role: Role, context = max, counted: Counts = held, holder?: Operator) => {
     const drawn = { key, api_key_seed: "seed", keys: personKey, holder };
     return inviteOperator({ ...request, role }, { counts: counted, ...drawn }, context);
   };

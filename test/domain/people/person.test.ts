@@ -164,12 +164,12 @@ describe("the people behind an application", () => {
   });
 
   it("are none where a terminal made it, until an operator is shown a secret", () => {
-    const { created_by: _maker, ...older } = draftApplication(
+    const made = draftApplication(
       { tenant_id: tenantId, environment: "sandbox", name: "CRM", scopes, allowed_ips: [] },
-      { id: "app_old", client_id: "cid", secret_sha256: "00", api_key_seed: "seed", now: decisionTime },
+      { id: "app_1", client_id: "cid", secret_sha256: "00", api_key_seed: "seed", now: decisionTime },
     );
-    expect([applicationBody(older).created_by, operatorsBehind(older)]).toEqual([null, []]);
-    const shown = accepted(rotateSecret(older, {}, drawn, person("Eva"))).result.application;
+    expect([applicationBody(made).created_by, operatorsBehind(made)]).toEqual([null, []]);
+    const shown = accepted(rotateSecret(made, {}, drawn, person("Eva"))).result.application;
     expect(operatorsBehind(shown)).toEqual(["opr_Eva"]);
   });
 });

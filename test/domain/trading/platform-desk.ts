@@ -25,6 +25,8 @@ const source: FeedSource = {
   authoritative: "service",
   first_seq: "1",
   next_seq: "1",
+  quote_epoch: 1,
+  paused: false,
   created_at: decisionTime,
   updated_at: decisionTime,
   version: 1,
