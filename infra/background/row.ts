@@ -83,6 +83,12 @@ interface Triggers {
 /** What invokes a function: one of these at least. */
 export type Trigger = { [K in keyof Triggers]: Pick<Triggers, K> & Partial<Omit<Triggers, K>> }[keyof Triggers];
 
+/**
+ * Passes of a function over its own messages: at most so many, below those after which Lambda ends such a chain, or as
+ * many as it takes, and the function itself ends the chain (AWS docs: Lambda recursive loop detection).
+ */
+export type Passes = number | "allow";
+
 /** What most sweeps are invoked by. */
 export const everyMinute = { schedule: { expression: "rate(1 minute)", input: { action: "sweep" } } } as const;
 
@@ -117,6 +123,8 @@ export interface BackgroundRow {
   readonly destroysKeys?: true;
   /** Variables in addition to those of every function, of its secrets and of its queues. */
   readonly environment?: (context: BackgroundContext) => Readonly<Record<string, string>>;
+  /** How often in a row it works on a message that itself sent, where its messages reach the queue that invokes it. */
+  readonly passes?: Passes;
   /** What it may do in addition to what its trigger, its secrets and its queues need. */
   readonly statements: (context: BackgroundContext) => PolicyStatement[];
 }

@@ -253,6 +253,8 @@ export const backgroundRows: readonly BackgroundRow[] = [
     timeoutSeconds: 20,
     // A delivery goes to the lane of its endpoint; one that finds it busy goes back to the queue that it came from.
     queues: ["deliver", "deliver_unproven", "retry_1m", "retry_5m", "retry_long"],
+    // The first message and those that went back; what is due later is sent by the sweep.
+    passes: limits.webhooks.max_returns + 1,
     secrets: ["service_key"],
     environment: ({ deliverers }) => {
       const { messages_per_invocation } = limits.queues;

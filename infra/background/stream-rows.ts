@@ -69,6 +69,8 @@ export const streamRows: readonly BackgroundRow[] = [
     logsUsage: true,
     posts: true,
     sendsEvents: ["stream"],
+    // A set that is hot is handed from run to run for as long as it has connections and something comes (`nextStep`).
+    passes: "allow",
     environment: ({ postsPerSecond }) => ({
       POSTS_PER_SECOND: String(postsPerSecond),
     }),

@@ -16,7 +16,8 @@ import {
 } from "./assembly.ts";
 import { type Finding, finding, type Rule } from "./rule.ts";
 
-interface Statement {
+/** A statement of a policy. */
+export interface Statement {
   readonly entry: Entry;
   readonly effect: Json;
   readonly actions: readonly string[];
@@ -27,7 +28,7 @@ interface Statement {
 const policyTypes = ["AWS::IAM::Role", "AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"];
 
 /** Statements of a role's own policies, or of a policy that is attached to roles. */
-function statementsOf(entry: Entry): Statement[] {
+export function statementsOf(entry: Entry): Statement[] {
   const inline = listOf(entry.properties["Policies"]).map((policy) => objectOf(policy)["PolicyDocument"]);
   const documents = entry.resource.Type === "AWS::IAM::Role" ? inline : [entry.properties["PolicyDocument"]];
   return documents

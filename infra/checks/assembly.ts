@@ -4,6 +4,7 @@ import { keysTag, volatileTag } from "../constructs/table.ts";
 export interface TemplateResource {
   readonly Type: string;
   readonly Properties?: Readonly<Record<string, unknown>>;
+  readonly Metadata?: Readonly<Record<string, unknown>>;
   readonly DependsOn?: string | readonly string[];
   readonly DeletionPolicy?: string;
   readonly UpdateReplacePolicy?: string;

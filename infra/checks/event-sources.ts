@@ -1,3 +1,5 @@
+import { passesMetadata } from "../constructs/service-function.ts";
+import { statementsOf } from "./access.ts";
 import { type Assembly, type Entry, listOf, objectOf, ofType, resourceOf, targetOf } from "./assembly.ts";
 import { finding, type Rule } from "./rule.ts";
 
@@ -136,6 +138,43 @@ const silentQueues: Rule = (assembly) => {
     .map((queue) => finding("silent-queue", queue, "Nothing reads the queue, and no alarm tells what is in it."));
 };
 
+/** Passes after which Lambda ends a chain of messages (AWS docs: Lambda recursive loop detection: about 16). */
+const passesOfLambda = 16;
+
+/** The functions that messages of each function reach first: those that read a queue that it may send to. */
+function receivers(assembly: Assembly): ReadonlyMap<Entry, readonly Entry[]> {
+  const lambdas = ofType(assembly, "AWS::Lambda::Function");
+  const readers = lambdas.flatMap((lambda) =>
+    mappingsOf(assembly, lambda).map((mapping) => ({ lambda, queue: queueOf(assembly, mapping) })),
+  );
+  return new Map(
+    lambdas.map((lambda) => {
+      const role = resourceOf(assembly, "AWS::IAM::Role", lambda.properties["Role"], lambda.template);
+      const sent = (role === undefined ? [] : statementsOf(role))
+        .filter(({ effect, actions }) => effect === "Allow" && actions.includes("sqs:SendMessage"))
+        .flatMap(({ resources }) => resources.map((one) => targetOf(assembly, one)));
+      return [lambda, readers.filter(({ queue }) => sent.includes(queue?.logicalId)).map((each) => each.lambda)];
+    }),
+  );
+}
+
+/**
+ * Lambda ends a chain in which messages of a function come back to it, through whatever queues and functions: what it
+ * was to do next is left out. So such a function says how many passes a chain has at most, or that Lambda lets it go.
+ */
+const recursion: Rule = (assembly) => {
+  const next = receivers(assembly);
+  return [...next.keys()].flatMap((lambda) => {
+    const reached = new Set(next.get(lambda));
+    for (const each of reached) for (const further of next.get(each) ?? []) reached.add(further);
+    if (!reached.has(lambda) || lambda.properties["RecursiveLoop"] === "Allow") return [];
+    const passes = objectOf(lambda.resource.Metadata)[passesMetadata];
+    if (typeof passes === "number" && passes < passesOfLambda) return [];
+    const text = passes === undefined ? "any number of times" : `${passes} times`;
+    return [finding("recursion", lambda, `It may send to itself ${text}, and Lambda ends it after ${passesOfLambda}.`)];
+  });
+};
+
 /** Rules of the functions that read queues and streams, and of where failures end. */
 export const eventSourceRules: readonly Rule[] = [
   queueVisibility,
@@ -145,4 +184,5 @@ export const eventSourceRules: readonly Rule[] = [
   refusedQueues,
   deadLetters,
   silentQueues,
+  recursion,
 ];

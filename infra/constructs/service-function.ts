@@ -1,4 +1,4 @@
-import { Duration } from "aws-cdk-lib";
+import { type CfnResource, Duration } from "aws-cdk-lib";
 import { PolicyDocument, type PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import {
   ApplicationLogLevel,
@@ -6,6 +6,7 @@ import {
   Code,
   Function as LambdaFunction,
   LoggingFormat,
+  RecursiveLoop,
   Runtime,
   SystemLogLevel,
   Tracing,
@@ -13,6 +14,7 @@ import {
 import { type ILogGroup, LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { limits } from "../../shared/limits.ts";
+import type { Passes } from "../background/row.ts";
 import { memoryOf } from "../function-memory.ts";
 import { functionName, type StageConfig } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
@@ -34,7 +36,12 @@ export interface ServiceFunctionProps {
   readonly logGroup?: ILogGroup;
   /** Invocations at the same time that are kept for it, and the most that it gets. */
   readonly reservedConcurrency?: number;
+  /** How often in a row it works on a message that itself sent, see `BackgroundRow`. */
+  readonly passes?: Passes;
 }
+
+/** Name of the metadata of a function with the most passes over a message of its own. */
+export const passesMetadata = "brokerage:passes";
 
 /**
  * The one place where a function is made: its role with exactly the statements given, a log group with the stage's
@@ -77,7 +84,11 @@ export class ServiceFunction extends Construct {
       applicationLogLevelV2: ApplicationLogLevel.DEBUG,
       tracing: Tracing.ACTIVE,
       environment: { ...props.environment },
+      ...(props.passes === "allow" && { recursiveLoop: RecursiveLoop.ALLOW }),
     });
+    if (typeof props.passes === "number") {
+      (this.lambda.node.defaultChild as CfnResource).addMetadata(passesMetadata, props.passes);
+    }
   }
 }
 

@@ -132,6 +132,7 @@ export class BackgroundFunctions {
       },
       ...(work !== undefined && { reservedConcurrency: work.concurrency }),
       ...(nestedStack !== undefined && { nestedStack }),
+      ...(row.passes !== undefined && { passes: row.passes }),
       ...(row.logsUsage && { logGroup: this.props.requestLogs }),
     });
     if (row.posts) stream.acknowledgePosts(made);

@@ -3,6 +3,7 @@ import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { ILogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import type { Route } from "../../shared/routes/route.ts";
+import type { Passes } from "../background/row.ts";
 import { ServiceFunction } from "../constructs/service-function.ts";
 import type { StageConfig } from "../stages.ts";
 
@@ -16,6 +17,7 @@ export interface FunctionProps {
   readonly environment?: Readonly<Record<string, string>>;
   readonly timeoutSeconds?: number;
   readonly reservedConcurrency?: number;
+  readonly passes?: Passes;
   /** Nested stack, when not the folder's. */
   readonly nestedStack?: string;
   /** Log group, when not one of its own. */
@@ -57,6 +59,7 @@ export class FunctionStacks {
       environment: { ...environment, ...props.environment },
       ...(props.timeoutSeconds !== undefined && { timeoutSeconds: props.timeoutSeconds }),
       ...(props.logGroup !== undefined && { logGroup: props.logGroup }),
+      ...(props.passes !== undefined && { passes: props.passes }),
       ...(props.reservedConcurrency !== undefined && { reservedConcurrency: props.reservedConcurrency }),
     });
   }

@@ -230,6 +230,35 @@ const defects: readonly (readonly [string, string, (templates: NamedTemplate[]) 
     },
   ],
   [
+    "a function that wakes itself as often as it likes",
+    "recursion",
+    (templates) => {
+      const worker = find(templates, "AWS::Lambda::Function", withText("brokerage-production-stream-deliver"));
+      delete worker.properties["RecursiveLoop"];
+      return worker.logicalId;
+    },
+  ],
+  [
+    "a function that wakes itself more often than Lambda lets it",
+    "recursion",
+    (templates) => {
+      const worker = find(templates, "AWS::Lambda::Function", withText('"brokerage-production-deliver"'));
+      worker.resource["Metadata"] = { "brokerage:passes": 16 };
+      return worker.logicalId;
+    },
+  ],
+  [
+    "a function that wakes itself through another one",
+    "recursion",
+    (templates) => {
+      const publisher = statements(find(templates, "AWS::IAM::Role", withText('"ReceiveKeys"')));
+      const keys = publisher.find(({ Sid: sid }) => sid === "ReceiveKeys")?.["Resource"];
+      const fanOut = find(templates, "AWS::IAM::Role", withText('"ReceiveEvents"'));
+      statements(fanOut).push({ Effect: "Allow", Action: "sqs:SendMessage", Resource: keys });
+      return find(templates, "AWS::Lambda::Function", withText("brokerage-production-fan-out")).logicalId;
+    },
+  ],
+  [
     "a log that is kept forever",
     "log-retention",
     (templates) => {

@@ -297,6 +297,17 @@ export class Alarms extends Construct {
         evaluationPeriods: 3,
         datapointsToAlarm: 2,
       },
+      {
+        id: "recursion-dropped",
+        description: "Lambda took the messages of a function to itself for an endless loop, and ended it.",
+        metric: new Metric({
+          namespace: "AWS/Lambda",
+          metricName: "RecursiveInvocationsDropped",
+          statistic: "Sum",
+          period: fiveMinutes,
+        }),
+        threshold: 0,
+      },
       ...tableRules(this.props.tables),
     ];
   }

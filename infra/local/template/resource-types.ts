@@ -84,6 +84,7 @@ const lambdaFunction: TypeRule = {
     Architectures: "the code is JavaScript",
     Description: text,
     LoggingConfig: "logs are files here",
+    RecursiveLoop: "no chain of messages is ended here",
     ReservedConcurrentExecutions: "one machine runs a few environments at a time anyway",
     Tags: cost,
     TracingConfig: "no traces are kept here",

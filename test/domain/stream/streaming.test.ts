@@ -165,6 +165,34 @@ describe("the pace of a run", () => {
     expect(nextStep({ ...run, hot_until_ms: late + 500 }, waiting, late)).toEqual({ next: "hand_over" });
   });
 
+  it("hands over no more once nothing was found and nothing waits for the time of a flag", () => {
+    const when = fc.record({
+      quietFrom: fc.integer({ min: 0, max: 60_000 }),
+      took_ms: fc.integer({ min: 1, max: 3000 }),
+    });
+    fc.assert(
+      fc.property(when, fc.integer({ min: 0, max: 9 }), ({ quietFrom, took_ms }, quick_runs) => {
+        let [now, found_ms, handed] = [1_000_000, 0, 0];
+        const quiet = now + quietFrom;
+        let state: Run = { ...run, began_ms: now, quick_runs, settles_ms: now + bounds.flag_settled_ms };
+        for (;;) {
+          const began_ms = now;
+          now += took_ms;
+          if (began_ms < quiet) found_ms = now;
+          const step = nextStep(state, { began_ms, found_ms, pending: began_ms < quiet }, now);
+          if (step.next === "end") break;
+          if (step.next === "hand_over") {
+            state = { ...state, began_ms: now, quick_runs: 0 };
+            handed += 1;
+          } else if (step.hot_until_ms !== undefined) state = { ...state, hot_until_ms: step.hot_until_ms };
+        }
+        const active_ms = Math.max(quietFrom, bounds.flag_settled_ms);
+        expect(now - 1_000_000).toBeLessThanOrEqual(active_ms + 2 * (bounds.hot_ms + 2 * took_ms));
+        expect(handed).toBeLessThanOrEqual((now - 1_000_000) / bounds.loop_ms);
+      }),
+    );
+  });
+
   it("leaves no event between the last look and the first message, however clocks differ within the reserve", () => {
     const event = fc.record({ at: fc.integer({ min: 0, max: 7000 }), skew: fc.integer({ min: -490, max: 490 }) });
     fc.assert(

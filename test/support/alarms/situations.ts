@@ -191,6 +191,10 @@ export const situations: Readonly<Record<string, Situation>> = {
     what: "the account's concurrency is used up",
     happens: () => [changes("Throttles", {}, [20])],
   },
+  "recursion-dropped": {
+    what: "Lambda ends a chain of messages of a function to itself",
+    happens: () => [changes("RecursiveInvocationsDropped", {}, [1])],
+  },
   "table-throttles": throttledTables,
   "index-throttles": throttledIndexes,
   "transaction-conflicts": conflicts,
