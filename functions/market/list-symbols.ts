@@ -12,7 +12,7 @@ export const handler = await list(listSymbols, async ({ caller, place, query }) 
   const now = nowIso();
   const states = listParameter(query, "market_status");
   const inState = states && { keep: (entry: object) => isMarketIn(entry as TradingSymbol, states, now) };
-  const filter = and(matching(query, ["asset_class", "trading_mode"]), inState ?? {});
+  const filter = and(matching(query, ["symbol", "asset_class", "trading_mode"]), inState ?? {});
   const request = { ...pageRequest(place, "symbol"), ...filter };
   const page = await pageOfPartition<TradingSymbol>(symbols.partition(caller.tenant_id), request);
   return pageReply(place, page, (symbol) => symbolBody(symbol, now));

@@ -55,6 +55,7 @@ export function endpoint(
   const chain = middy<APIGatewayProxyEvent, APIGatewayProxyResult>({ timeoutEarlyInMillis: 0 });
   const stage = (run: Stage) => chain.before(({ context }) => run(exchangeOf(context)));
   chain.before(({ event, context }) => {
+    event.pathParameters = decoded(event.pathParameters);
     exchanges.set(context, newExchange(row, event, context));
   });
   for (const step of admission) stage(step);
@@ -165,6 +166,19 @@ function newExchange(row: ShippedRoute, event: APIGatewayProxyEvent, lambda: Lam
     body_text: "",
     body_numbers: new Map(),
   };
+}
+
+/** REST APIs hand path parameters over as they were sent. One that is not encoded right names nothing as it is. */
+function decoded(parameters: APIGatewayProxyEvent["pathParameters"]): APIGatewayProxyEvent["pathParameters"] {
+  return parameters && Object.fromEntries(Object.entries(parameters).map(([name, text]) => [name, decodedText(text)]));
+}
+
+function decodedText(text: string | undefined): string | undefined {
+  try {
+    return text && decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Replaces an omitted body, which API Gateway passes as null, by an empty object. Ignores its content type. */

@@ -1,11 +1,10 @@
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
-import { symbolPattern } from "../schema/symbol.ts";
 import { deliveryParameters, subscribes } from "./callbacks.ts";
 import type { JsonObject } from "./document.ts";
 import { collectionOf, exampleIds, exampleNames } from "./examples/identifiers.ts";
 import { hasEntityTag, isConditional, isRepeatable } from "./responses.ts";
-import { membersOf, parameterSchema } from "./schemas.ts";
+import { membersOf, parameterSchema, portableSymbolPattern } from "./schemas.ts";
 
 /** Hours for which the response under an idempotency key is stored. */
 export const keptHours = limits.idempotency.kept_seconds / 3600;
@@ -114,7 +113,7 @@ function headerParametersOf(row: Route): string[] {
 
 /** Path parameters other than identifiers. */
 const named: Readonly<Record<string, { readonly pattern: string; readonly description: string }>> = {
-  symbol: { pattern: `^${symbolPattern}$`, description: "Symbol name." },
+  symbol: { pattern: `^${portableSymbolPattern}$`, description: "Symbol name." },
   seq: {
     pattern: "^[1-9][0-9]{0,14}(?:\\.[0-9a-f]{16})?$",
     description: "Identifier (`reject_id`) of the rejected item: its sequence number, with a suffix if it has one.",

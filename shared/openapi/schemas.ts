@@ -214,6 +214,9 @@ const portable = new Map([
   [patternOf(fields.MetadataValue), `^[^${control}]*$`],
 ]);
 
+/** Names of symbols without Unicode classes and assertions: any letter beyond ASCII, and spaces also at the ends. */
+export const portableSymbolPattern = String.raw`[^\x00-\x1f"%'*,:-?\[-^\x60{-\x9f]{1,31}`;
+
 /** The pattern of a text schema. */
 function patternOf(schema: $ZodType): unknown {
   return (z.toJSONSchema(schema) as JsonObject)["pattern"];
@@ -244,8 +247,9 @@ function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: 
     delete json["pattern"];
     Object.assign(json, { type: "integer", minimum, maximum, default: default_items });
   }
-  json["pattern"] = portable.get(json["pattern"]) ?? json["pattern"];
-  if (json["pattern"] === undefined) delete json["pattern"];
+  const pattern = String(json["pattern"] ?? "").replaceAll(symbol.symbolPattern, portableSymbolPattern);
+  json["pattern"] = portable.get(pattern) ?? pattern;
+  if (pattern === "") delete json["pattern"];
   if (String(json["pattern"]).includes("\\p{")) throw new Error(`${json["pattern"]} needs a portable form here.`);
   const words = setPattern.exec(String(json["pattern"] ?? ""))?.[1];
   if (words !== undefined) {

@@ -7,7 +7,7 @@ import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { causeOf, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { forEachOf, isDue, type SweepResult, sweepKeys, type Task } from "../table/due.ts";
-import { type Key, priceWalks } from "../table/entities.ts";
+import { type Key, nameInKey, priceWalks } from "../table/entities.ts";
 import { deleteItem, putItem } from "../table/items.ts";
 import { findAll, readAll } from "../table/store.ts";
 import { transact } from "../table/transact.ts";
@@ -56,18 +56,19 @@ export function stepWalks(hasTime: () => boolean): Promise<SweepResult> {
  * Takes one step. The quote is read before the walk: who sets a price ends the walk first, so where the walk is still
  * there, a price that is set comes after the one that was read, and the step does not take its place.
  */
-async function step({ pk, sk }: Key): Promise<void> {
-  const [tenant = ""] = pk.split("|");
-  const market = await readQuoted(tenant, [sk]);
-  const [walk] = await readAll(priceWalks, [{ pk, sk }]);
-  const symbol = market.symbols.get(sk);
+async function step(key: Key): Promise<void> {
+  const [tenant = ""] = key.pk.split("|");
+  const name = nameInKey(key.sk);
+  const market = await readQuoted(tenant, [name]);
+  const [walk] = await readAll(priceWalks, [key]);
+  const symbol = market.symbols.get(name);
   if (!isDue(walk)) return;
   const now = nowIso();
   const over = symbol === undefined || walk.tick >= limits.sandbox.max_walk_steps;
   if (over) return put(walk, { ...walk, wake_at: null, version: walk.version + 1 });
   if (!isMarketOpen(symbol, now)) return put(walk, { ...walk, wake_at: nextWake(), version: walk.version + 1 });
   const { after, price } = nextStep(walk, symbol, now, nextWake());
-  const before = market.quotes.get(sk);
+  const before = market.quotes.get(name);
   const outcome = heldQuote(symbol, before, price, now);
   if (outcome.ok && !(await replaceQuote(tenant, before, outcome.quote))) return;
   await put(walk, after);

@@ -236,7 +236,10 @@ export function setOf(words: readonly string[]) {
 export function listOf(pattern: string, most: number, what: string) {
   return z
     .string()
-    .check(z.regex(new RegExp(`^${pattern}(?:,${pattern}){0,${most - 1}}$`), `must be ${what}, separated by commas`));
+    .check(
+      z.normalize("NFC"),
+      z.regex(new RegExp(`^${pattern}(?:,${pattern}){0,${most - 1}}$`, "u"), `must be ${what}, separated by commas`),
+    );
 }
 
 /** One page of a list. */

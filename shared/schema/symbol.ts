@@ -11,12 +11,22 @@ export const Decimal = z
 export const SignedDecimal = z
   .string()
   .check(z.regex(/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/, "must be a plain decimal such as 1.10010"));
-/** Pattern of a symbol name: `EURUSD`, `GER40`, and platform variants such as `EURUSD.r` and `EURUSDm`. */
-export const symbolPattern = "[A-Za-z0-9._]{2,20}";
+const nameCharacters = String.raw`[\p{L}\d._\-/#@+()&!$]+`;
+/**
+ * Pattern of a symbol name, for the flag `u`: `EURUSD`, `US30.cash`, `BTC/USD`, `GER40 (Mar)`. Whole names alone, or
+ * between commas; `.` and `..` are none, since clients remove them from an address.
+ */
+export const symbolPattern = String.raw`(?=[^,]{1,31}(?:,|$))(?!\.\.?(?:,|$))${nameCharacters}(?: ${nameCharacters})*`;
 /** Symbol name; case-sensitive: `EURUSDm` and `EURUSDM` are different symbols. */
 export const SymbolName = z
   .string()
-  .check(z.regex(new RegExp(`^${symbolPattern}$`), "must be the name of a symbol such as EURUSD"));
+  .check(
+    z.normalize("NFC"),
+    z.regex(
+      new RegExp(`^${symbolPattern}$`, "u"),
+      "must be a symbol name: 1 to 31 letters, digits, single inner spaces and . _ - / # @ + ( ) & ! $",
+    ),
+  );
 /** One or more symbol names, separated by commas. */
 // @__NO_SIDE_EFFECTS__
 export function symbolNames(most: number = limits.page.max_filter_words) {
@@ -127,6 +137,7 @@ export const TradingSymbol = z.object({
 /** Query of `GET /symbols`. */
 export const ListSymbolsQuery = z.strictObject({
   ...pageParameters,
+  symbol: described(z.optional(symbolNames()), "Symbol names, separated by commas."),
   asset_class: described(z.optional(setOf(assetClasses)), "Asset classes, separated by commas."),
   trading_mode: described(z.optional(setOf(tradingModes)), "Trading modes, separated by commas."),
   market_status: described(z.optional(setOf(MarketStatus.options)), "Market statuses, separated by commas."),

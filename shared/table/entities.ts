@@ -6,7 +6,7 @@ export * from "./entities/commands.ts";
 export * from "./entities/drift.ts";
 export * from "./entities/events.ts";
 export * from "./entities/feed.ts";
-export { type DueKind, dueBy, duePartition, dueShards, type Entity, type Key } from "./entities/keys.ts";
+export { type DueKind, dueBy, duePartition, dueShards, type Entity, type Key, nameInKey } from "./entities/keys.ts";
 export * from "./entities/oauth.ts";
 export * from "./entities/parking.ts";
 export * from "./entities/refusals.ts";

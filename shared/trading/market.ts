@@ -7,7 +7,7 @@ import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { keepLast } from "../runtime/keep-last.ts";
-import { type Key, pulses, quotes, symbols } from "../table/entities.ts";
+import { type Key, nameInKey, pulses, quotes, symbols } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
 import { identityOf, readKeys } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
@@ -21,7 +21,8 @@ export interface Valued {
 
 /** The names of every symbol of a tenant. */
 export async function symbolNamesOf(tenant: string): Promise<readonly string[]> {
-  return (await readPartition(symbols.partition(tenant), { attributes: ["sk"] })).map(({ sk }) => String(sk));
+  const items = await readPartition(symbols.partition(tenant), { attributes: ["sk"] });
+  return items.map(({ sk }) => nameInKey(String(sk)));
 }
 
 /** Which symbols each tenant has, and since when that is known. They are only used to tell which prices to read. */

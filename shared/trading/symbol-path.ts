@@ -2,15 +2,16 @@ import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import { HttpProblem } from "../http/problem.ts";
 import { symbolPattern } from "../schema/symbol.ts";
 
-const wholeName = new RegExp(`^${symbolPattern}$`);
+const wholeName = new RegExp(`^${symbolPattern}$`, "u");
 
 /**
  * The name of the symbol that a path names.
  * @throws HttpProblem `symbol_not_found` when no symbol can have it
  */
 export function symbolName({ symbol }: { readonly symbol: string }): string {
-  if (!wholeName.test(symbol)) throw noSymbol();
-  return symbol;
+  const name = symbol.normalize("NFC");
+  if (!wholeName.test(name)) throw noSymbol();
+  return name;
 }
 
 /** The symbol does not exist. */

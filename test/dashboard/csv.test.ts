@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { csvOf } from "../../infra/dashboard/app/parts/csv.ts";
+import { brokerNames } from "../support/builders/symbol-names.ts";
 
 describe("rows as CSV", () => {
   it("have the names of the API, members of objects, lists as JSON and amounts as they were sent", () => {
@@ -13,6 +14,11 @@ describe("rows as CSV", () => {
       "cli_2,0.50,,,,ana@example.com",
       "",
     ]);
+  });
+
+  it.each(brokerNames)("have the symbol %j in one cell", (symbol) => {
+    const shown = symbol.startsWith("@") || symbol.startsWith("+") ? `'${symbol}` : symbol;
+    expect(csvOf([{ symbol, lots: "1.00" }])).toBe(`symbol,lots\r\n${shown},1.00\r\n`);
   });
 
   it.each([

@@ -2,9 +2,11 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { generatedTicks } from "../../infra/tools/ticks/generate.ts";
 import { readTicks, type Tick } from "../../infra/tools/ticks/tick-file.ts";
+import { brokerNames } from "../support/builders/symbol-names.ts";
 
-async function* chunksOf(text: string, size = text.length || 1) {
-  for (let at = 0; at < text.length; at += size) yield Buffer.from(text).subarray(at, at + size);
+async function* chunksOf(text: string, size = Buffer.byteLength(text) || 1) {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
 async function ticksOf(text: string, options: { size?: number; symbol?: string } = {}): Promise<Tick[]> {
@@ -27,6 +29,12 @@ describe("a file of ticks", () => {
     expect(await ticksOf(text)).toEqual([tick]);
   });
 
+  it.each(brokerNames)("is read with the symbol %j, also where it stands first", async (symbol) => {
+    const { time } = tick;
+    expect(await ticksOf(`time,bid,ask,symbol\n${time},1.10000,1.10010,${symbol}\n`)).toEqual([{ ...tick, symbol }]);
+    expect(await ticksOf(`symbol,time,bid,ask\n${symbol},${time},1.10000,1.10010\n`)).toEqual([{ ...tick, symbol }]);
+  });
+
   it("is read the same in pieces of any size", async () => {
     const text = [...generatedTicks(40, 3, ["EURUSD", "XAUUSD"])].join("\n");
     const whole = await ticksOf(text);
@@ -47,7 +55,7 @@ describe("a file of ticks", () => {
     ["2026-11-20T09:00:01Z,1e3,1.2,EURUSD", 'line 2: bid must be a decimal above 0 such as 1.10000, not "1e3"'],
     ["2026-11-20T09:00:01Z,1.1,0.0,EURUSD", "line 2: ask must be a decimal above 0"],
     ["2026-11-20T09:00:01Z,1.2,1.1,EURUSD", "line 2: ask must not be below bid, and 1.1 is below 1.2"],
-    ["2026-11-20T09:00:01Z,1.1,1.2,EUR USD", "line 2: symbol must be a name such as EURUSD"],
+    ["2026-11-20T09:00:01Z,1.1,1.2,EUR*USD", "line 2: symbol must be a name such as EURUSD"],
     ["x".repeat(1001), "line 2: is longer than 1000 characters"],
   ])("is refused at the line %j with its rule", async (line, sentence) => {
     await expect(ticksOf(`${first}\n${line}\n`)).rejects.toThrow(sentence);

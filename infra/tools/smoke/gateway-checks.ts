@@ -86,6 +86,16 @@ export const gatewayChecks: readonly Check[] = [
     },
   },
   {
+    name: "encoded-path",
+    title: "a name with an encoded slash in a path reaches the function of its endpoint",
+    async run(context) {
+      const named = [resources.api, functionOf("get_symbol")];
+      const expected = { status: 404, code: "symbol_not_found", named };
+      await problem(context, ["GET", "/symbols/SMOKE%2F%23%C3%96", {}], expected);
+      return undefined;
+    },
+  },
+  {
     name: "unauthenticated",
     title: "without a valid token every request answers 401 with its challenge",
     async run(context) {

@@ -14,12 +14,14 @@ type Column = (typeof columns)[number];
 /** A longer line is none of a file of ticks; reading stops there, so that memory stays bounded. */
 const longestLine = 1000;
 const decimal = /^(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/;
-const symbolName = /^[A-Z0-9][A-Za-z0-9._#-]{0,31}$/;
+/** Characters of names of symbols; the service has the last word. */
+const symbolName = /^[\p{L}\d ._\-/#@+()&!$]{1,31}$/u;
 const timestamp = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(Z|[+-]\d\d:\d\d)?$/;
 
 /**
  * Reads ticks from the text of a CSV file, one at a time. The first line names the columns `time`, `bid`, `ask` and
- * `symbol` in any order, or is already a tick in that order. Lines that start with `#` and empty lines are skipped.
+ * `symbol` in any order, or is already a tick in that order. Empty lines are skipped, and those that start with `#`
+ * where no symbol stands first: `#AAPL` is one.
  * Times are RFC 3339, in UTC when they name no zone, or milliseconds of the Unix epoch, and may not run backwards.
  * @throws UsageError the number of the line and the rule that it breaks
  */
@@ -27,7 +29,7 @@ export async function* readTicks(chunks: AsyncIterable<string | Buffer>, symbol?
   let places: ReadonlyMap<Column, number> | undefined;
   let last = Number.NEGATIVE_INFINITY;
   for await (const { number, text } of linesOf(chunks)) {
-    if (text === "" || text.startsWith("#")) continue;
+    if (text === "" || (text.startsWith("#") && places?.get("symbol") !== 0)) continue;
     const cells = text.split(/[,;]/).map((cell) => cell.trim());
     if (places === undefined) {
       const named = placesOf(cells, symbol);
@@ -86,7 +88,7 @@ function tickOf(cells: readonly string[], places: ReadonlyMap<Column, number>, s
     if (!positive) return `${name} must be a decimal above 0 such as 1.10000, not "${text}"`;
   }
   if (Number(ask) < Number(bid)) return `ask must not be below bid, and ${ask} is below ${bid}`;
-  if (!symbolName.test(named)) return `symbol must be a name such as EURUSD, not "${named}"`;
+  if (!symbolName.test(named.normalize("NFC"))) return `symbol must be a name such as EURUSD, not "${named}"`;
   return { time: ms, symbol: named, bid, ask };
 }
 

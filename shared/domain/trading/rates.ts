@@ -78,6 +78,7 @@ export function marginOfLots(
   }
   const used = [quote, ...pairsOf(path).flatMap((name) => market.quotes.get(name) ?? [])];
   const { stale } = freshness(market, used, now);
+  const name = encodeURIComponent(symbol.symbol);
   const body: SymbolMarginBody = {
     object: "symbol_margin",
     symbol: symbol.symbol,
@@ -93,8 +94,8 @@ export function marginOfLots(
     margin_rate: marginRate(ratio),
     conversion: conversionBody(path),
     _links: {
-      self: { href: `/v2/symbols/${symbol.symbol}/margin` },
-      symbol: { href: `/v2/symbols/${symbol.symbol}` },
+      self: { href: `/v2/symbols/${name}/margin` },
+      symbol: { href: `/v2/symbols/${name}` },
       ...(id === null ? {} : { account: { href: `/v2/accounts/${id}` } }),
     },
   };

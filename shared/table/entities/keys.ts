@@ -41,6 +41,19 @@ export interface Entity<T> {
   readonly fromStored?: (stored: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 }
 
+/**
+ * A name that others chose, as it stands in a key: without `#`, so that it names no other key and matches no pattern
+ * of one. Names of symbols hold neither `|`, `%`, `*` nor `?`, so two of them stay two.
+ */
+export function keyPart(name: string): string {
+  return name.replaceAll("#", "%23");
+}
+
+/** The name that {@link keyPart} encoded. */
+export function nameInKey(part: string): string {
+  return part.replaceAll("%23", "#");
+}
+
 /** The ULID of an identifier: the part that sorts by time. */
 export function ulidOf(id: string): string {
   return id.slice(id.indexOf("_") + 1);

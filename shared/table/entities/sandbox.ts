@@ -1,7 +1,7 @@
 import type { Reset } from "../../domain/sandbox/reset.ts";
 import type { PriceWalk } from "../../domain/sandbox/walk.ts";
 import type { Position } from "../../domain/trading/position.ts";
-import { dueKeys, type Entity, type IndexKeys, type Key } from "./keys.ts";
+import { dueKeys, type Entity, type IndexKeys, type Key, keyPart } from "./keys.ts";
 
 /**
  * What began to wait for a price just now: an order, or a position with a stop loss or a take profit. Indexes may not
@@ -28,7 +28,7 @@ export interface NewlyWaiting {
 /** {@link NewlyWaiting} in the partition of its symbol, by time; written with what waits, and read consistently. */
 export const newlyWaiting = {
   et: "WAITING",
-  partition: (tenant: string, symbol: string) => `${tenant}|WAITING|${symbol}`,
+  partition: (tenant: string, symbol: string) => `${tenant}|WAITING|${keyPart(symbol)}`,
   keyOf: (item: NewlyWaiting): Key => ({
     pk: newlyWaiting.partition(item.tenant_id, item.symbol),
     sk: `${item.since}|${item.id}`,
@@ -39,10 +39,10 @@ export const newlyWaiting = {
 export const priceWalks = {
   et: "WALK",
   partition: (tenant: string) => `${tenant}|WALK`,
-  key: (tenant: string, symbol: string): Key => ({ pk: priceWalks.partition(tenant), sk: symbol }),
+  key: (tenant: string, symbol: string): Key => ({ pk: priceWalks.partition(tenant), sk: keyPart(symbol) }),
   keyOf: (item: PriceWalk): Key => priceWalks.key(item.tenant_id, item.symbol),
   indexesOf: (item: PriceWalk): IndexKeys =>
-    item.wake_at === null ? {} : dueKeys("WALK", `${item.tenant_id}:${item.symbol}`, item.wake_at),
+    item.wake_at === null ? {} : dueKeys("WALK", `${item.tenant_id}:${keyPart(item.symbol)}`, item.wake_at),
 } satisfies Entity<PriceWalk> & Record<string, unknown>;
 
 /** The last reset of a tenant of the sandbox; in `due` while it runs. */

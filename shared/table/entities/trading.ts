@@ -8,13 +8,13 @@ import { type Breach, type Exposure, riskDueAt, type StoredRisk } from "../../do
 import type { Trade } from "../../domain/trading/trade.ts";
 import { limits } from "../../limits.ts";
 import { quoteType, riskType } from "../table-shape.ts";
-import { dueKeys, type Entity, type IndexKeys, type Key, placeAt, spread, ulidOf } from "./keys.ts";
+import { dueKeys, type Entity, type IndexKeys, type Key, keyPart, placeAt, spread, ulidOf } from "./keys.ts";
 
 /** Trading symbols of a tenant in one partition, by name. */
 export const symbols = {
   et: "SYMBOL",
   partition: (tenant: string) => `${tenant}|SYM`,
-  key: (tenant: string, symbol: string): Key => ({ pk: symbols.partition(tenant), sk: symbol }),
+  key: (tenant: string, symbol: string): Key => ({ pk: symbols.partition(tenant), sk: keyPart(symbol) }),
   keyOf: (item: TradingSymbol): Key => symbols.key(item.tenant_id, item.symbol),
 } satisfies Entity<TradingSymbol> & Record<string, unknown>;
 
@@ -28,7 +28,7 @@ export interface StoredQuote extends Quote {
 /** The newest quote of a symbol, in the volatile table: its stream wakes the margin watch. */
 export const quotes = {
   et: quoteType,
-  key: (tenant: string, symbol: string): Key => ({ pk: `${tenant}|Q|${symbol}`, sk: "QUOTE", volatile: true }),
+  key: (tenant: string, symbol: string): Key => ({ pk: `${tenant}|Q|${keyPart(symbol)}`, sk: "QUOTE", volatile: true }),
   keyOf: (item: StoredQuote): Key => quotes.key(item.tenant_id, item.symbol),
 } satisfies Entity<StoredQuote> & Record<string, unknown>;
 
@@ -82,10 +82,10 @@ export const positions = {
   }),
   keyOf: (item: Position): Key => positions.key(item.tenant_id, item.account_id, item.id),
   all: (tenant: string) => `${tenant}|POS`,
-  ofSymbol: (tenant: string, symbol: string) => `${tenant}|POS|${symbol}`,
+  ofSymbol: (tenant: string, symbol: string) => `${tenant}|POS|${keyPart(symbol)}`,
   ofAccount: (tenant: string, accountId: string) => `${tenant}|${accountId}|POS`,
   /** Those of a symbol that a stop loss or a take profit closes; one of a platform is closed there. */
-  withStops: (tenant: string, symbol: string) => `${tenant}|STOPS|${symbol}`,
+  withStops: (tenant: string, symbol: string) => `${tenant}|STOPS|${keyPart(symbol)}`,
   indexesOf: (item: Position): IndexKeys => {
     const place = placeAt(item.opened_at, item.id);
     const { stop_loss, take_profit, source } = item;
@@ -147,7 +147,7 @@ export const orders = {
   ofAccount: (tenant: string, accountId: string, status: string) => `${tenant}|${accountId}|ORD|${status}`,
   /** Pending orders that a falling (`dn`) or rising (`up`) price meets, by that price. */
   waiting: (tenant: string, symbol: string, side: Order["side"], direction: Direction) =>
-    `${tenant}|MATCH|${symbol}|${side}|${direction}`,
+    `${tenant}|MATCH|${keyPart(symbol)}|${side}|${direction}`,
   /** Where the orders that wait for a price begin in their partition. */
   waitingAt: (price: string) => priceKey(price),
   indexesOf: (item: Order): IndexKeys => {
@@ -232,7 +232,7 @@ function dueOf(item: StoredRisk): IndexKeys {
 export const rollovers = {
   et: "ROLLOVER",
   key: (tenant: string, symbol: string, date: string, currency: string): Key => ({
-    pk: `${tenant}|RO|${symbol}`,
+    pk: `${tenant}|RO|${keyPart(symbol)}`,
     sk: `${date}#${currency}`,
   }),
   keyOf: (item: Rollover): Key => rollovers.key(item.tenant_id, item.symbol, item.date, item.currency),
@@ -245,7 +245,7 @@ export const rollovers = {
 export const exposures = {
   et: "EXPOSURE",
   partition: (tenant: string, symbol: string, direction: Direction, shard: number) =>
-    `${tenant}|EXP|${symbol}|${direction}|${shard}`,
+    `${tenant}|EXP|${keyPart(symbol)}|${direction}|${shard}`,
   /** The shard that an entry is in: its account decides, among as many as there were when it was put. */
   shardOf: ({ account_id, shards = limits.trading.first_exposure_shards }: Exposure) => spread(account_id, shards),
   /** Points of a symbol, between 0 and 10^18, as a text that sorts like the number. */
@@ -261,7 +261,7 @@ export const exposures = {
 /** Symbols whose price met triggers, in `due` until no account is left beyond them. */
 export const breaches = {
   et: "BREACH",
-  key: (tenant: string, symbol: string): Key => ({ pk: `${tenant}|BREACH|${symbol}`, sk: "BREACH" }),
+  key: (tenant: string, symbol: string): Key => ({ pk: `${tenant}|BREACH|${keyPart(symbol)}`, sk: "BREACH" }),
   keyOf: (item: Breach): Key => breaches.key(item.tenant_id, item.symbol),
-  indexesOf: (item: Breach): IndexKeys => dueKeys("BREACH", `${item.tenant_id}:${item.symbol}`, item.wake_at),
+  indexesOf: (item: Breach): IndexKeys => dueKeys("BREACH", `${item.tenant_id}:${keyPart(item.symbol)}`, item.wake_at),
 } satisfies Entity<Breach> & Record<string, unknown>;

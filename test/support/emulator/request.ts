@@ -95,7 +95,7 @@ function findRoute(method: string, path: string): { row: Route; parameters: Reco
     const fits = wanted.every((part, place) => {
       const name = /^\{(\w+)\}$/.exec(part)?.[1];
       if (name === undefined) return part === given[place];
-      parameters[name] = decodeURIComponent(given[place] ?? "");
+      parameters[name] = given[place] ?? "";
       return true;
     });
     if (fits) return { row, parameters };

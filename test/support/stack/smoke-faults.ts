@@ -107,6 +107,13 @@ export const faults: readonly Fault[] = [
     resource: "ApiResponsesMISSINGAUTHENTICATIONTOKEN",
   },
   {
+    name: "an encoded slash divides a path",
+    fault: { request: ({ path }) => (path.includes("%2F") ? { path: path.replace("%2F", "/") } : {}) },
+    check: "encoded-path",
+    says: /has the body .*, not symbol_not_found/,
+    resource: "GetSymbolFunction",
+  },
+  {
     name: "401 has no challenge",
     fault: whereStatus(401, without("www-authenticate")),
     check: "unauthenticated",

@@ -86,6 +86,7 @@ function isOlder(quote: Quote, ms: number, now: string): boolean {
 export function quoteBody(symbol: TradingSymbol, quote: Quote, now: string): QuoteBody {
   const market_status = marketStatus(symbol, now);
   const { held: _held, marks: _marks, aside: _aside, reference: _reference, version: _version, ...shown } = quote;
+  const name = encodeURIComponent(quote.symbol);
   const spread = rational(quote.ask).sub(rational(quote.bid));
   return {
     ...shown,
@@ -96,8 +97,8 @@ export function quoteBody(symbol: TradingSymbol, quote: Quote, now: string): Quo
     stale: isStale(symbol, quote, now),
     market_status,
     _links: {
-      self: { href: `/v2/quotes/${quote.symbol}` },
-      symbol: { href: `/v2/symbols/${quote.symbol}` },
+      self: { href: `/v2/quotes/${name}` },
+      symbol: { href: `/v2/symbols/${name}` },
     },
   };
 }
@@ -112,7 +113,8 @@ export function quoteSetBody(market: Market, names: readonly string[], now: stri
     if (symbol !== undefined && quote !== undefined) data.push(quoteBody(symbol, quote, now));
     else missing.push({ symbol: name, code: symbol === undefined ? "symbol_not_found" : "no_quote" });
   }
-  return { object: "quote_set", data, missing, _links: { self: { href: `/v2/quotes?symbols=${names.join(",")}` } } };
+  const self = `/v2/quotes?symbols=${names.map(encodeURIComponent).join(",")}`;
+  return { object: "quote_set", data, missing, _links: { self: { href: self } } };
 }
 
 /** A stored price has exactly the decimals of its symbol, so without its point it is a number of points. */

@@ -94,14 +94,14 @@ export function isMarketIn(symbol: TradingSymbol, states: readonly string[], now
 /** The symbol as the API shows it. */
 export function symbolBody(symbol: TradingSymbol, now: string): SymbolBody {
   const { tenant_id: _tenant, halted: _halted, swap_since: _since, ...fields } = symbol;
-  const self = `/v2/symbols/${symbol.symbol}`;
+  const name = encodeURIComponent(symbol.symbol);
   return {
     ...fields,
     object: "symbol",
     // Symbols stored before there was a filter have none.
     max_deviation_percent: symbol.max_deviation_percent ?? null,
     ...marketClock(symbol, now),
-    _links: { self: { href: self }, quote: { href: `/v2/quotes/${symbol.symbol}` } },
+    _links: { self: { href: `/v2/symbols/${name}` }, quote: { href: `/v2/quotes/${name}` } },
   };
 }
 
