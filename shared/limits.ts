@@ -94,6 +94,8 @@ export const limits = {
     max_former_ids: 50,
     /** Undecided transactions that are looked at for what a person who leaves has made or approved. */
     handover_transactions: 500,
+    /** The newest proposals of links and of drifts that are looked at for it, and the newest feed sources. */
+    handover_proposals: 100,
   },
   approvals: {
     /** Rules of a brokerage, and approvals that one of them may ask for. */

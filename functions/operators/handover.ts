@@ -2,6 +2,7 @@ import { handoverBody } from "../../shared/domain/people/handover.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getOperatorHandover } from "../../shared/routes/operators.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
+import { env } from "../../shared/runtime/env.ts";
 import { ref } from "../../shared/table/store.ts";
 import { handoverSources } from "../../shared/trading/transaction-pages.ts";
 
@@ -9,5 +10,5 @@ import { handoverSources } from "../../shared/trading/transaction-pages.ts";
 export const handler = await read(getOperatorHandover, async ({ path, load }) => {
   const { operator, tenant } = await load({ operator: ref.operator(path.id), tenant: ref.tenant() });
   if (operator === undefined || tenant === undefined) return undefined;
-  return handoverBody(operator, await handoverSources(tenant), nowIso());
+  return handoverBody(operator, await handoverSources(tenant), { now: nowIso(), environment: env.stage });
 });

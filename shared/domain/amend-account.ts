@@ -32,6 +32,16 @@ export interface OwnedAccount extends AccountWithBalance {
   readonly tenant?: Tenant | undefined;
 }
 
+/** A note that a link of an account was proposed; `expires_at` in epoch seconds. */
+export interface LinkProposal {
+  readonly tenant_id: string;
+  readonly account_id: string;
+  /** The version of the account that the proposal came with. */
+  readonly account_version: number;
+  readonly at: string;
+  readonly expires_at: number;
+}
+
 type Status = Account["status"];
 
 const statusMoves: Readonly<Record<Status, readonly Status[]>> = {
@@ -119,9 +129,25 @@ function amend(
   return {
     ok: true,
     result: shown,
-    changes: [{ op: "update", entity: "account", before: account, after }, ...gate, ...moveLogin(account, after)],
+    changes: [
+      { op: "update", entity: "account", before: account, after },
+      ...gate,
+      ...moveLogin(account, after),
+      ...noteOfLink(account, after),
+    ],
     events: [accountUpdated(account, after, shown.balance)],
   };
+}
+
+/** The note of a link that this change proposes, by which the handover of a person finds it. */
+function noteOfLink(
+  before: Account,
+  { tenant_id, id: account_id, version: account_version, proposed_link: link }: Account,
+): Change[] {
+  if (link === undefined || link.at === before.proposed_link?.at) return [];
+  const expires_at = Math.ceil(Date.parse(link.expires_at) / 1000);
+  const item: LinkProposal = { tenant_id, account_id, account_version, at: link.at, expires_at };
+  return [{ op: "create", entity: "link_proposal", item }];
 }
 
 /** The money of an account as `GET /accounts/{id}/balance` shows it. */

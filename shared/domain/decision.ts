@@ -118,6 +118,7 @@ export type EntityName =
   | "client"
   | "account"
   | "balance"
+  | "link_proposal"
   | "transaction"
   | "transfer_quote"
   | "command"

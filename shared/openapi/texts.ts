@@ -110,7 +110,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   Actor: "The application, operator or system that caused a change.",
   ApiApplication: "An application that may call this API.",
   AuditEntry: "A command of an application or operator; immutable.",
-  EndedOperator: "An operator whose access has ended, in its event: without name and email address.",
+  EndedOperator: "An operator who has lost rights, in its event: without name and email address.",
   KnownApplication: "An application whose secret an operator knows.",
   OpenProposal: "A change that an operator proposed and another owner may still accept.",
   OpenTransaction: "An undecided transaction that an operator made or approved.",

@@ -75,9 +75,10 @@ export const getOperatorHandover = route({
   summary: "Get what an operator hands over",
   description:
     "What a person who leaves may still act through, and what of theirs is undecided: active applications whose " +
-    "secret they made or were shown, also through another application; open proposals; undecided transactions that " +
-    "they made or approved. An application stays when its maker leaves: rotate its secret with `grace_seconds` 0, or " +
-    "revoke it, and it is no longer listed. Also of an operator who was removed.",
+    "secret they made or were shown, also through another application; open proposals of settings, operators, links " +
+    "of accounts, feed sources and drifts, and undecided transactions: those that they made or approved, or that no " +
+    "one else is left to decide. An application stays when its maker leaves: rotate its secret with `grace_seconds` " +
+    "0, or revoke it, and it is no longer listed. Also of an operator who was removed.",
   file: "operators/handover",
   scope: "operators:write",
   grants: ["read", "query:list", "query:state"],

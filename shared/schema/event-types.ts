@@ -70,6 +70,6 @@ export const eventTexts: Readonly<Record<EventType, string>> = {
   "audit.sealed": "A day of the audit log was sealed.",
   "brokerage.restored": "The data of the brokerage were restored from a copy.",
   "owner.added": "An operator became an owner.",
-  "operator.ended": "The access of an operator has ended: they were suspended or removed.",
+  "operator.ended": "Rights of an operator have ended: they were suspended or removed, or their role was lowered.",
   "reconciliation.difference_found": "A reconciliation found its first difference.",
 };

@@ -1,6 +1,10 @@
+import type { Account } from "../domain/account.ts";
+import type { LinkProposal } from "../domain/amend-account.ts";
 import type { Application } from "../domain/application.ts";
 import { clientSummary } from "../domain/client.ts";
 import { refuseScope } from "../domain/decision.ts";
+import type { Drift } from "../domain/drift/drift.ts";
+import type { FeedSource } from "../domain/feed/source.ts";
 import { type Approver, demandOf } from "../domain/people/approval.ts";
 import { type Queued, queuedFor } from "../domain/people/approval-queue.ts";
 import type { HandoverSources } from "../domain/people/handover.ts";
@@ -13,10 +17,19 @@ import { type ListPlace, pageRequest } from "../http/page.ts";
 import { refused } from "../http/problem.ts";
 import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
-import { sound } from "../runtime/unreadable.ts";
+import { readable, sound } from "../runtime/unreadable.ts";
 import type { ClientSummaryBody } from "../schema/client.ts";
 import { TransactionKind } from "../schema/transaction.ts";
-import { applications, clients, operators, transactions } from "../table/entities.ts";
+import {
+  accounts,
+  applications,
+  clients,
+  drifts,
+  feedSources,
+  linkProposals,
+  operators,
+  transactions,
+} from "../table/entities.ts";
 import { giversOf } from "../table/givers.ts";
 import { type ListIndex, type Page, pageOfIndex, pageWith } from "../table/list.ts";
 import { pageOfOwners } from "../table/owners.ts";
@@ -99,22 +112,42 @@ async function operatorsOf(tenant: string): Promise<readonly Operator[]> {
 
 /** What a brokerage has that a person who leaves may stand behind. */
 export async function handoverSources(tenant: Tenant): Promise<HandoverSources> {
+  const { id } = tenant;
   const undecided = (["pending", "approved"] as const).flatMap((status) =>
-    TransactionKind.options.map((kind) => transactions.inState(tenant.id, status, kind)),
+    TransactionKind.options.map((kind) => transactions.inState(id, status, kind)),
   );
   const first = { descending: false, cursor: undefined };
-  const [active, team, waiting] = await Promise.all([
-    activeApplications(tenant.id),
-    operatorsOf(tenant.id),
+  const [active, team, sources, proposed, linked, waiting] = await Promise.all([
+    activeApplications(id),
+    operatorsOf(id),
+    // Ended ones are listed too, and are not bounded.
+    pageOfIndex<FeedSource>("list", [feedSources.all(id)], { ...newest, limit: limits.operators.handover_proposals }),
+    pageOfIndex<Drift>("state", [drifts.proposed(id)], { ...newest, limit: limits.operators.handover_proposals }),
+    proposedLinks(id),
     pageOfIndex<Transaction>("state", undecided, { ...first, limit: limits.operators.handover_transactions }),
   ]);
   return {
     applications: active,
     operators: team,
     tenant,
+    accounts: linked,
+    sources: sources.items,
+    drifts: proposed.items,
     transactions: waiting.items,
     more_transactions: waiting.next !== undefined,
+    givers: await giversOf(id, waiting.items),
   };
+}
+
+const newest = { descending: true, cursor: undefined } as const;
+
+/** The accounts whose link was proposed last. */
+async function proposedLinks(tenant: string): Promise<readonly Account[]> {
+  const request = { ...newest, limit: limits.operators.handover_proposals };
+  const { items } = await pageOfIndex<LinkProposal>("list", [linkProposals.all(tenant)], request);
+  const ids = [...new Set(items.map(({ account_id }) => account_id))];
+  const keys = ids.map((id) => accounts.key(tenant, id));
+  return readable(await readEach<Account>(keys, { consistent: false })).filter((account) => account !== undefined);
 }
 
 async function activeApplications(tenant: string): Promise<readonly Application[]> {

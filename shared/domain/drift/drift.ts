@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import type { DriftBody } from "../../schema/feed/drift.ts";
 import type { SnapshotPositionBody } from "../../schema/feed/snapshot.ts";
 import type { DomainEvent } from "../decision.ts";
@@ -66,6 +67,11 @@ export type DriftChange =
 export type DriftDecision<R> =
   | (Omit<Extract<TradingDecision<R>, { ok: true }>, "changes"> & { readonly changes: readonly DriftChange[] })
   | Extract<TradingDecision<R>, { ok: false }>;
+
+/** From when on a proposal has no effect, RFC 3339. */
+export function endOfProposal({ at }: Pick<NonNullable<Drift["proposal"]>, "at">): string {
+  return new Date(Date.parse(at) + limits.approvals.proposal_seconds * 1000).toISOString();
+}
 
 /** What of a difference is accepted: for money its amount, otherwise both sides. */
 export function acceptedOf({ kind, ours, theirs }: Pick<Drift, "kind" | "ours" | "theirs">): string {

@@ -21,6 +21,7 @@ import {
   type DriftPositions,
   deltaMinor,
   driftEvent,
+  endOfProposal,
   type Reconciliation,
 } from "./drift.ts";
 import type { SnapshotHead } from "./snapshot.ts";
@@ -104,8 +105,8 @@ function ruleOf({ drift, books, tenant }: DriftState) {
 }
 
 /** Whether a proposal has had no second person for as long as one holds. */
-function isOver({ at }: NonNullable<Drift["proposal"]>, { now }: Context): boolean {
-  return Date.parse(now) - Date.parse(at) >= limits.approvals.proposal_seconds * 1000;
+function isOver(proposal: NonNullable<Drift["proposal"]>, { now }: Context): boolean {
+  return now >= endOfProposal(proposal);
 }
 
 function isMoney({ kind }: Drift): boolean {

@@ -58,6 +58,17 @@ export function queuedFor(transaction: Transaction, waiting: Waiting, approver: 
   return counted || refusedApprover(transaction, demand, missing, approver) !== undefined ? undefined : queued;
 }
 
+/** Whether a rule asks for this operator: without them too few active operators are left to approve a transaction. */
+export function isNeeded(transaction: Transaction, operator: Waiting["operators"][number], waiting: Waiting): boolean {
+  const demand = demandOf(transaction, waiting.tenant);
+  if (demand?.rule === undefined) return false;
+  const missing = missingApprovals(transaction, demand, waiting.givers);
+  const others = waiting.operators.filter(({ id }) => id !== operator.id);
+  const left = leftOf(transaction, demand, { ...waiting, operators: others });
+  const own = leftOf(transaction, demand, { ...waiting, operators: [{ ...operator, status: "active" }] });
+  return left < missing && own === 1;
+}
+
 /** How many operators could still approve a transaction. */
 function leftOf(transaction: Transaction, demand: Demand, { operators, givers, environment }: Waiting): number {
   const able = operators.filter(({ id, former_ids: operator_ids, role, status }) => {

@@ -1,10 +1,19 @@
+import { scopesOf } from "../../roles.ts";
 import type { OperatorHandoverBody } from "../../schema/people/handover.ts";
+import type { Scope } from "../../schema/scope.ts";
+import type { Account } from "../account.ts";
 import type { Application } from "../application.ts";
+import type { Context } from "../decision.ts";
+import { type Drift, endOfProposal } from "../drift/drift.ts";
+import type { FeedSource } from "../feed/source.ts";
 import type { Tenant } from "../tenant.ts";
 import type { Transaction } from "../transaction.ts";
 import { isOpen } from "./agreement.ts";
+import { refuseSecond, strictestRule } from "./approval.ts";
+import { isNeeded } from "./approval-queue.ts";
+import type { Givers } from "./givers.ts";
 import type { Operator } from "./operator.ts";
-import { type Party, peopleOf } from "./person.ts";
+import { type Party, peopleOf, samePerson } from "./person.ts";
 
 /** What a brokerage has that a person who leaves may stand behind. */
 export interface HandoverSources {
@@ -12,17 +21,29 @@ export interface HandoverSources {
   readonly applications: readonly Application[];
   readonly operators: readonly Operator[];
   readonly tenant: Tenant;
+  /** Those whose link was proposed of late, and others. */
+  readonly accounts: readonly Account[];
+  readonly sources: readonly FeedSource[];
+  /** Those with a proposal. */
+  readonly drifts: readonly Drift[];
   /** Undecided ones. */
   readonly transactions: readonly Transaction[];
   readonly more_transactions: boolean;
+  /** Who approved them. */
+  readonly givers: Givers;
 }
 
 /**
- * What an operator may still act through, and what of theirs is undecided. An application stays when its maker leaves,
- * since an integration must not end with a person; it is listed until its secret was rotated by somebody else, or it
- * was revoked.
+ * What an operator may still act through, and what of theirs is undecided, or can be decided by no one else. An
+ * application stays when its maker leaves, since an integration must not end with a person; it is listed until its
+ * secret was rotated by somebody else, or it was revoked.
  */
-export function handoverBody(operator: Operator, sources: HandoverSources, now: string): OperatorHandoverBody {
+export function handoverBody(
+  operator: Operator,
+  sources: HandoverSources,
+  context: Pick<Context, "now" | "environment">,
+): OperatorHandoverBody {
+  const { now } = context;
   const people = [operator.id, ...(operator.former_ids ?? [])];
   const isTheirs = (party: Party) => peopleOf(party).some((id) => people.includes(id));
   return {
@@ -36,16 +57,17 @@ export function handoverBody(operator: Operator, sources: HandoverSources, now: 
       return [{ id, name, scopes: [...scopes], knows, secret_rotated_at }];
     }),
     proposals: proposalsIn(sources).flatMap(({ proposal, ...place }) => {
-      if (!isOpen(proposal, { now }) || !isTheirs(proposal.by)) return [];
-      const { at, expires_at } = proposal;
-      return [{ ...place, at, expires_at }];
+      if (!isOpen(proposal, context)) return [];
+      const { by, at, expires_at } = proposal;
+      const needed = () => isOnlySecond(operator, { by, resource_type: place.resource_type }, sources, context);
+      const part = isTheirs(by) ? "made" : needed() ? "needed" : undefined;
+      return part === undefined ? [] : [{ ...place, part, at, expires_at } as const];
     }),
-    transactions: sources.transactions.flatMap(({ id, kind, status, account_id, created_by, approvals = [] }) => {
-      const part = isTheirs(created_by)
-        ? "made"
-        : approvals.some(({ actor }) => isTheirs(actor))
-          ? "approved"
-          : undefined;
+    transactions: sources.transactions.flatMap((transaction) => {
+      const { id, kind, status, account_id, created_by, approvals = [] } = transaction;
+      const approved = approvals.some(({ actor }) => isTheirs(actor));
+      const needed = () => isNeeded(transaction, operator, { ...sources, ...context });
+      const part = isTheirs(created_by) ? "made" : approved ? "approved" : needed() ? "needed" : undefined;
       return part === undefined ? [] : [{ id, kind, status, account_id, part } as const];
     }),
     more_transactions: sources.more_transactions,
@@ -65,15 +87,59 @@ export function knownSecret(application: Application, people: readonly string[],
   return knownBy(secret_number === 2 ? makers : previous_secret_shown_to) ? ("previous_secret" as const) : undefined;
 }
 
-function proposalsIn({ operators, tenant }: HandoverSources) {
+type ProposalPlace = Pick<
+  OperatorHandoverBody["proposals"][number],
+  "resource_type" | "resource_id" | "source_id" | "change"
+>;
+
+/** What the second one needs who agrees to a change of one of these; an owner agrees to those of the brokerage. */
+const agreeing: Readonly<Record<ProposalPlace["resource_type"], readonly Scope[]>> = {
+  operator: ["operators:write"],
+  settings: ["settings:write"],
+  account: ["accounts:terms", "transactions:approve"],
+  feed_source: ["feed:write", "transactions:approve"],
+  drift: ["transactions:settle", "transactions:approve"],
+};
+
+/** Whether an operator could agree to what another one proposed, and no other active operator could. */
+function isOnlySecond(
+  operator: Operator,
+  { by, resource_type }: { readonly by: Party; readonly resource_type: ProposalPlace["resource_type"] },
+  { operators, tenant }: HandoverSources,
+  { environment }: Pick<Context, "environment">,
+): boolean {
+  const could = ({ id, former_ids = [], role }: Operator) =>
+    agreeing[resource_type].every((scope) => scopesOf(role, environment).includes(scope)) &&
+    !samePerson(by, { type: "operator", id, operator_ids: former_ids }) &&
+    (role === "owner" || refuseSecond(strictestRule(tenant), { role }) === undefined);
+  const others = operators.filter(({ id, status }) => id !== operator.id && status === "active");
+  return could(operator) && !others.some(could);
+}
+
+function proposalsIn({ operators, tenant, accounts, sources, drifts }: HandoverSources): readonly (ProposalPlace & {
+  readonly proposal: { readonly by: Party; readonly at: string; readonly expires_at: string } | null | undefined;
+})[] {
   const { id, proposed_approval_rules, proposed_four_eyes } = tenant;
-  const settings = { resource_type: "settings", resource_id: id } as const;
+  const settings = { resource_type: "settings", resource_id: id, source_id: null } as const;
   return [
     ...operators.map((each) => ({
-      ...({ resource_type: "operator", resource_id: each.id, change: "proposed_change" } as const),
+      ...({ resource_type: "operator", resource_id: each.id, source_id: null, change: "proposed_change" } as const),
       proposal: each.proposed_change,
     })),
     { ...settings, change: "proposed_approval_rules" as const, proposal: proposed_approval_rules },
     { ...settings, change: "proposed_four_eyes" as const, proposal: proposed_four_eyes },
+    ...accounts.map((each) => ({
+      ...({ resource_type: "account", resource_id: each.id, source_id: null, change: "proposed_link" } as const),
+      proposal: each.proposed_link,
+    })),
+    ...sources.map((each) => ({
+      ...({ resource_type: "feed_source", resource_id: each.id, source_id: null } as const),
+      change: "proposed_authoritative" as const,
+      proposal: each.proposed_authoritative,
+    })),
+    ...drifts.map(({ id: resource_id, source_id, proposal }) => ({
+      ...({ resource_type: "drift", resource_id, source_id, change: "proposal" } as const),
+      proposal: proposal && { ...proposal, expires_at: endOfProposal(proposal) },
+    })),
   ];
 }

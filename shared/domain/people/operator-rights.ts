@@ -64,19 +64,28 @@ export function ownerAdded(before: Operator | undefined, after: Operator, contex
   return [{ ...event, client_id: null, account_id: null, ...(previous && { previous }) }];
 }
 
-/** The event of an operator whose access ends: what they know of secrets is to be looked at. */
-export function accessEnded(before: Operator, { id, role, status, version }: Operator): DomainEvent[] {
-  const isEnded = (status === "suspended" || status === "removed") && before.status !== "suspended";
-  if (!isEnded) return [];
+/** The event of an operator who has lost rights: what they know of secrets is to be looked at. */
+export function rightsEnded(before: Operator, after: Operator, context: Pick<Context, "environment">): DomainEvent[] {
+  const reason = reasonOfEnd(before, after, context);
+  if (reason === undefined) return [];
+  const { id, role, status, version } = after;
   const href = `/v2/operators/${id}`;
-  const shown = { id, object: "operator", role, status, version } as const;
+  const shown = { id, object: "operator", role, status, reason, version } as const;
   const object: EndedOperatorBody = {
     ...shown,
     _links: { self: { href }, handover: { href: `${href}/handover` } },
   };
-  const previous = { status: before.status, version: before.version };
+  const previous = { role: before.role, status: before.status, version: before.version };
   const event = { type: "operator.ended", resource: { type: "operator", id, version }, object, previous } as const;
   return [{ ...event, client_id: null, account_id: null }];
+}
+
+/** Why an operator has fewer rights than before; undefined where they have not, as one who had none. */
+function reasonOfEnd(before: Operator, { role, status }: Operator, { environment }: Pick<Context, "environment">) {
+  if (before.status === "suspended") return undefined;
+  if (status === "suspended" || status === "removed") return status;
+  const kept = scopesOf(role, environment);
+  return scopesOf(before.role, environment).every((scope) => kept.includes(scope)) ? undefined : "role_lowered";
 }
 
 function gainsRights(before: Operator, after: Operator, context: Context): boolean {

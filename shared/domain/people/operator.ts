@@ -15,7 +15,7 @@ import {
 } from "../decision.ts";
 import { sameValue } from "../equality.ts";
 import type { Tenant } from "../tenant.ts";
-import { accessEnded, isActiveOwner, ownerAdded, withAgreement } from "./operator-rights.ts";
+import { isActiveOwner, ownerAdded, rightsEnded, withAgreement } from "./operator-rights.ts";
 import { type DrawnPersonKey, keepPersonKey } from "./person-key.ts";
 
 /** A person who works for a brokerage and signs in through the user pool. */
@@ -326,7 +326,7 @@ function written(before: Operator, changed: Operator, counts: Counts, context: C
   };
   const changes: Change[] = [{ op: "update", entity: "operator", before, after }];
   if (Object.keys(add).length > 0) changes.push(count(before.tenant_id, add, more < 0 ? [another] : []));
-  const events = [...ownerAdded(before, after, context), ...accessEnded(before, after)];
+  const events = [...ownerAdded(before, after, context), ...rightsEnded(before, after, context)];
   return { ok: true, result: after, changes, events };
 }
 

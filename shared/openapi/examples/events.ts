@@ -118,7 +118,7 @@ export const eventData: Readonly<Record<string, EventData>> = {
   "audit.sealed": { object: auditSeal },
   "brokerage.restored": { object: restore },
   "owner.added": { object: addedOwner },
-  "operator.ended": { object: endedOperator, previous: { status: "active", version: 2 } },
+  "operator.ended": { object: endedOperator, previous: { role: "developer", status: "active", version: 2 } },
   "reconciliation.difference_found": { object: reconciliation },
   "command.settled": { object: { ...commandNotice, version: 3 }, previous: { status: "taken" } },
 };

@@ -10,7 +10,7 @@ export const addedOwner = {
 
 /** An operator who was suspended, in its event. */
 export const endedOperator = {
-  ...{ id, object: "operator", role: "developer", status: "suspended", version: 3 },
+  ...{ id, object: "operator", role: "developer", status: "suspended", reason: "suspended", version: 3 },
   _links: links({ self: `/operators/${id}`, handover: `/operators/${id}/handover` }),
 };
 

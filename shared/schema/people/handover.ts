@@ -17,25 +17,39 @@ export const KnownApplication = z.object({
   secret_rotated_at: described(z.nullable(Timestamp), "Time of the last secret rotation; null if never rotated."),
 });
 
-/** A change that an operator proposed, and that another owner may still accept. */
+/** A change that waits for a second person, of an operator who proposed it or is needed for it. */
 export const OpenProposal = z.object({
-  resource_type: described(z.enum(["operator", "settings"]), "Type of the resource that the change is of."),
-  resource_id: described(z.string(), "Identifier of the operator, or of the brokerage."),
+  resource_type: described(
+    z.enum(["operator", "settings", "account", "feed_source", "drift"]),
+    "Type of the resource that the change is of.",
+  ),
+  resource_id: described(z.string(), "Identifier of that resource; for the settings that of the brokerage."),
+  source_id: described(z.nullable(z.string()), "Feed source that a drift is of; null for other resources."),
   change: described(
-    z.enum(["proposed_change", "proposed_approval_rules", "proposed_four_eyes"]),
-    "Member that shows it.",
+    z.enum([
+      ...["proposed_change", "proposed_approval_rules", "proposed_four_eyes"],
+      ...["proposed_link", "proposed_authoritative", "proposal"],
+    ] as const),
+    "Member of the resource that shows it.",
+  ),
+  part: described(
+    z.enum(["made", "needed"]),
+    "Whether the operator made it, or is needed for it: no other active operator could agree to it.",
   ),
   at: described(Timestamp, "Time of the proposal."),
   expires_at: described(Timestamp, "Time from which the proposal has no effect."),
 });
 
-/** An undecided transaction that an operator made or approved. */
+/** An undecided transaction that an operator made or approved, or is needed for. */
 export const OpenTransaction = z.object({
   id: described(z.string(), "Identifier of the transaction."),
   kind: described(TransactionKind, "Transaction type."),
   status: described(TransactionStatus, "Transaction status."),
   account_id: described(z.string(), "Account that the money moves on."),
-  part: described(z.enum(["made", "approved"]), "What the operator did."),
+  part: described(
+    z.enum(["made", "approved", "needed"]),
+    "What the operator did, or that they are needed: without them too few active operators are left to approve it.",
+  ),
 });
 
 /** What a person who leaves may still act through, and what of theirs is undecided. */
@@ -44,10 +58,10 @@ export const OperatorHandover = z.object({
   operator_id: described(z.string(), "Identifier of the operator."),
   status: described(z.enum(["invited", "active", "suspended", "removed"]), "Operator status."),
   applications: described(z.array(KnownApplication), "Active applications whose secret the operator knows."),
-  proposals: described(z.array(OpenProposal), "Open proposals of the operator."),
+  proposals: described(z.array(OpenProposal), "Open proposals that the operator made, or is needed for."),
   transactions: described(
     z.array(OpenTransaction),
-    "Undecided transactions that the operator made or approved, oldest first, of the " +
+    "Undecided transactions that the operator made, approved or is needed for, oldest first, of the " +
       `${limits.operators.handover_transactions} oldest ones of the brokerage.`,
   ),
   more_transactions: described(

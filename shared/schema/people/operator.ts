@@ -101,12 +101,16 @@ export const AddedOwner = z.object({
   _links: ownFields._links,
 });
 
-/** An operator whose access has ended, as the event shows them: without what names the person. */
+/** An operator who has lost rights, as the event shows them: without what names the person. */
 export const EndedOperator = z.object({
   id: described(z.string(), "Identifier of the operator."),
   object: described(z.literal("operator"), "Resource type; always this value."),
-  role: described(Role, "Role that the operator had."),
-  status: described(z.enum(["suspended", "removed"]), "What has become of the operator."),
+  role: described(Role, "Role of the operator now, or at last."),
+  status: described(z.enum(["invited", "active", "suspended", "removed"]), "Operator status."),
+  reason: described(
+    z.enum(["suspended", "removed", "role_lowered"]),
+    "Why rights ended: `role_lowered` means that the role now lacks a scope of the role before.",
+  ),
   version: described(z.int(), "Version of the operator."),
   _links: ownFields._links,
 });
@@ -117,7 +121,7 @@ export type CreateOperator = z.infer<typeof CreateOperatorRequest>;
 export type UpdateOperator = z.infer<typeof UpdateOperatorRequest>;
 /** A new owner on the wire. */
 export type AddedOwnerBody = z.infer<typeof AddedOwner>;
-/** An operator whose access has ended on the wire. */
+/** An operator who has lost rights on the wire. */
 export type EndedOperatorBody = z.infer<typeof EndedOperator>;
 /** An operator on the wire. */
 export type OperatorBody = z.infer<typeof Operator>;

@@ -1,9 +1,10 @@
 import type { Account, Balance, Contra, Ledger } from "../../domain/account.ts";
+import type { LinkProposal } from "../../domain/amend-account.ts";
 import type { Client } from "../../domain/client.ts";
 import { limits } from "../../limits.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import { env } from "../../runtime/env.ts";
-import { crockford, dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
+import { crockford, dueKeys, type Entity, type IndexKeys, type Key, placeAt, ulidOf } from "./keys.ts";
 
 /**
  * Clients. Lists: all of a tenant, newest first (`list`); by verification and status (`state`); closed ones by their
@@ -56,6 +57,23 @@ export const accounts = {
     ...(item.orders_void_at === undefined ? {} : dueKeys("ACCOUNT", item.id, item.orders_void_at)),
   }),
 } satisfies Entity<Account> & Record<string, unknown>;
+
+/**
+ * Notes of proposed links, next to their accounts, of which a brokerage has too many to look at each (`list`). What is
+ * proposed, and whether it still is, stands on the account; a note expires with its proposal.
+ */
+export const linkProposals = {
+  et: "LINKPROPOSAL",
+  all: (tenant: string) => `${tenant}|LNK`,
+  keyOf: ({ tenant_id, account_id, account_version }: LinkProposal): Key => ({
+    pk: `${tenant_id}#${account_id}`,
+    sk: `LINK#${String(account_version).padStart(12, "0")}`,
+  }),
+  indexesOf: ({ tenant_id, account_id, at }: LinkProposal): IndexKeys => ({
+    list_pk: linkProposals.all(tenant_id),
+    list_sk: placeAt(at, account_id),
+  }),
+} satisfies Entity<LinkProposal> & Record<string, unknown>;
 
 /** The money of an account, beside its profile: a PATCH and a posting never meet (ADR 0002). */
 export const balances = {

@@ -67,16 +67,21 @@ export const reconciliations = {
   keyOf: (item: Reconciliation): Key => reconciliations.key(item.tenant_id, item.source_id, item.platform_login),
 } satisfies Entity<Reconciliation> & Record<string, unknown>;
 
-/** Differences between two books. Lists: all of a tenant (`list`); those with items to retry (`due`). */
+/**
+ * Differences between two books. Lists: all of a tenant (`list`); those with a proposal (`state`); those with items to
+ * retry (`due`).
+ */
 export const drifts = {
   et: "DRIFT",
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "DRIFT" }),
   keyOf: (item: Drift): Key => drifts.key(item.tenant_id, item.id),
   all: (tenant: string) => `${tenant}|DRF`,
+  proposed: (tenant: string) => `${tenant}|DRF|PROPOSED`,
   indexesOf: (item: Drift): IndexKeys => ({
     list_pk: drifts.all(item.tenant_id),
     list_sk: ulidOf(item.id),
     facets: { source_id: item.source_id },
+    ...(item.proposal === null ? {} : { state_pk: drifts.proposed(item.tenant_id), state_sk: ulidOf(item.id) }),
     ...(item.retry_at === undefined ? {} : dueKeys("DRIFT", item.id, item.retry_at)),
   }),
 } satisfies Entity<Drift> & Record<string, unknown>;

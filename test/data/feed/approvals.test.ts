@@ -345,6 +345,16 @@ describe("a second person", () => {
       ...{ platform_login: account.platform_login, proposed_link: { ...link, by: { name: "Ana" } } },
     });
     expect((await patch(ana, link)).body).toMatchObject({ version: first.body.version });
+    // The handover shows it of who proposed it, and of who alone could agree.
+    const proposalsOf = async ({ operator }: TestCaller) =>
+      (await as(owner).get(`/operators/${operator?.id}/handover`)).proposals;
+    await api.call(eva, "GET", "/me");
+    const place = { resource_type: "account", resource_id: account.id, change: "proposed_link" };
+    expect(await proposalsOf(ana)).toMatchObject([{ ...place, part: "made" }]);
+    expect(await proposalsOf(eva)).toMatchObject([{ ...place, part: "needed" }]);
+    const tom = asOperator(owner, "Tom", "developer");
+    await api.call(tom, "GET", "/me");
+    expect([await proposalsOf(eva), await proposalsOf(tom)]).toEqual([[], []]);
     const unscoped = { ...eva, scopes: ["accounts:read", "accounts:write", "accounts:terms"] as const };
     const refused = await api.call(unscoped, "PATCH", `/accounts/${account.id}`, { body: link });
     expect([refused.status, refused.body["scope"]]).toEqual([403, "transactions:approve"]);
@@ -352,6 +362,19 @@ describe("a second person", () => {
     const fresh = await as(owner).account(undefined, { type: "demo" });
     const own = { source_id: source.id, platform_login: "77000002" };
     expect((await patch(ana, own, `/accounts/${fresh.id}`)).body).toMatchObject(own);
+
+    expect([await proposalsOf(ana), await proposalsOf(eva)]).toEqual([[], []]);
+    const actsForTom = { ...newCaller({ tenant_id: owner.tenant_id }), operator_ids: [tom.operator?.id ?? ""] };
+    const proposed = await patch(actsForTom, { authoritative: "service" }, source.path);
+    expect(await proposalsOf(tom)).toEqual([
+      {
+        ...{ resource_type: "feed_source", resource_id: source.id, source_id: null, part: "made" },
+        change: "proposed_authoritative",
+        ...{ at: proposed.body.proposed_authoritative.at, expires_at: proposed.body.proposed_authoritative.expires_at },
+      },
+    ]);
+    await patch(actsForTom, { authoritative: "platform" }, source.path);
+    expect(await proposalsOf(tom)).toEqual([]);
 
     const asked = await patch(owner, { authoritative: "service" }, source.path);
     expect(asked.body).toMatchObject({

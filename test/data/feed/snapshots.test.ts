@@ -4,7 +4,7 @@ import { brokerage } from "../../support/builders/brokerage.ts";
 import { counts, position, reason, snapshots } from "../../support/builders/snapshots.ts";
 import { putMarket } from "../../support/builders/trading-data.ts";
 import { startJudgedApi } from "../../support/emulator/judged-api.ts";
-import { newCaller } from "../../support/emulator/request.ts";
+import { asOperator, newCaller } from "../../support/emulator/request.ts";
 
 const api = await startJudgedApi();
 const caller = newCaller();
@@ -212,11 +212,21 @@ describe("a drift", () => {
     const [{ id }] = await drifts();
     expect((await resolve(id, "adopt_platform")).body).toMatchObject({ status: "open", proposal: { by: {} } });
     expect((await resolve(id, "adopt_platform")).body.code).toBe("four_eyes_required");
+    // Finance could agree, and no other operator: it is in what they hand over.
+    const only = asOperator(caller, "Only", "finance");
+    await api.call(only, "GET", "/me");
+    const proposals = async () =>
+      (await call("GET", `/operators/${only.operator?.id}/handover`)).body.proposals.filter(
+        ({ resource_id }: { resource_id: string }) => resource_id === id,
+      );
+    const place = { resource_type: "drift", resource_id: id, change: "proposal", part: "needed" };
+    expect(await proposals()).toMatchObject([place]);
     expect((await resolve(id, "accept")).body.code).toBe("illegal_transition");
     expect(await balance()).toBe("1000.00");
     const adopted = await resolve(id, "adopt_platform", second);
     expect(adopted.body).toMatchObject({ status: "resolved", resolution: { action: "adopt_platform", reason } });
     expect(await balance()).toBe("1012.50");
+    expect(await proposals()).toEqual([]);
     const { transaction_id } = adopted.body.resolution;
     expect(await broker.get(`/transactions/${transaction_id}`)).toMatchObject({
       ...{ kind: "adjustment", status: "completed", amount: "12.50", account_id: account.id },

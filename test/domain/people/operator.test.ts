@@ -94,6 +94,62 @@ describe("an invitation", () => {
   });
 });
 
+describe("an operator who loses rights", () => {
+  const ended = (operator: Operator, patch: UpdateOperator) =>
+    accepted(amend(operator, patch, by("owner"), { operators: 3, active_owners: 3 })).events.filter(
+      ({ type }) => type === "operator.ended",
+    );
+  const suspended = someOperator({ status: "suspended" });
+
+  it.each([
+    ["is suspended", someOperator(), { status: "suspended" }, "suspended"],
+    ["is suspended and given another role", someOperator(), { status: "suspended", role: "viewer" }, "suspended"],
+    ["is given a role without a scope of theirs", someOperator(), { role: "viewer" }, "role_lowered"],
+    ["is given a role with other scopes", someOperator(), { role: "support" }, "role_lowered"],
+    ["was not signed in yet", someOperator({ status: "invited" }), { role: "viewer" }, "role_lowered"],
+  ] as const)("is announced with the reason: one who %s", (_, operator, patch, reason) => {
+    const { role, version } = operator;
+    expect(ended(operator, patch)).toMatchObject([
+      { object: { reason, ...patch, version: version + 1 }, previous: { role, status: operator.status, version } },
+    ]);
+  });
+
+  it("is announced when they are removed, and says nothing that names them", () => {
+    const [event] = accepted(removeOperator(someOperator(), counts, by("owner"))).events;
+    expect(event).toMatchObject({ type: "operator.ended", object: { reason: "removed", status: "removed" } });
+    expect(JSON.stringify(event)).not.toContain(request.name);
+    expect(JSON.stringify(event)).not.toContain(request.email);
+  });
+
+  it.each([
+    ["gains scopes and loses none", someOperator({ role: "viewer" }), { role: "owner" }],
+    ["is renamed", someOperator(), { name: "Ana" }],
+    ["keeps the role", someOperator(), { role: "finance" }],
+    ["was suspended, and has no rights to lose", suspended, { role: "viewer" }],
+    ["is admitted again with a lower role", suspended, { role: "viewer", status: "active" }],
+  ] as const)("is not announced: one who %s", (_, operator, patch) => {
+    expect(ended(operator, patch)).toEqual([]);
+  });
+
+  it("of the sandbox is judged by the scopes that the role has there", () => {
+    const context = decisionContext({ environment: "sandbox", scopes: scopesOf("owner", "sandbox") });
+    const moved = (from: Role, to: Role) =>
+      accepted(amend(someOperator({ role: from }), { role: to }, context)).events.length;
+    expect([moved("developer", "viewer"), moved("viewer", "developer")]).toEqual([1, 0]);
+  });
+
+  it("has the event in the order of both owners' requests: the proposal of the first one announces nothing", () => {
+    const held = { operators: 3, active_owners: 2 };
+    const max = inProduction({
+      scopes: scopesOf("owner", "production"),
+      actor: { type: "operator", id: "opr_01JD0000000000000000000009", name: "Max" },
+      role: "owner",
+    });
+    const proposed = accepted(amend(owner, { role: "viewer" }, max, held));
+    expect([proposed.result.role, proposed.events]).toEqual(["owner", []]);
+  });
+});
+
 describe("the last active owner", () => {
   it.each([
     ["suspended", { status: "suspended" }],

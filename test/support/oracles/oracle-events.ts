@@ -1,3 +1,4 @@
+import { type Role, scopesOf } from "../../../shared/roles.ts";
 import { countOf, groupBy, ofType, text, whole } from "../emulator/raw-items.ts";
 import type { RawChange, RawItem } from "../emulator/raw-table.ts";
 import { endpointIdsOf } from "./event-items.ts";
@@ -89,9 +90,7 @@ function expectedEvents({ before, after }: RawChange): string[] {
       if (before === undefined && after["name"] === after["email"]) return [];
       return [
         ...(enters("role", "owner") ? [name("owner.added")] : []),
-        ...(enters("status", "suspended") || (enters("status", "removed") && before?.["status"] !== "suspended")
-          ? [name("operator.ended")]
-          : []),
+        ...(before !== undefined && losesRights(before, after) ? [name("operator.ended")] : []),
       ];
     case "AUDITSEAL":
       return before !== undefined && before["day"] !== after["day"] ? [name("audit.sealed")] : [];
@@ -107,6 +106,14 @@ function expectedEvents({ before, after }: RawChange): string[] {
     default:
       return [];
   }
+}
+
+/** One who was suspended has no rights to lose. */
+function losesRights(before: RawItem, after: RawItem): boolean {
+  if (text(before, "status") === "suspended") return false;
+  if (["suspended", "removed"].includes(text(after, "status"))) return true;
+  const [had, has] = [before, after].map((item) => scopesOf(text(item, "role") as Role, "sandbox"));
+  return had?.some((scope) => has?.includes(scope) === false) === true;
 }
 
 /** A client whose verification had ended, although nothing had stored that, was verified again. */

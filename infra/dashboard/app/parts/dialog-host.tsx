@@ -1,5 +1,5 @@
 import { useBlocker } from "@tanstack/react-router";
-import { Fragment, type ReactNode, useEffect } from "react";
+import { createContext, type ReactNode, useContext, useEffect } from "react";
 import { isSending } from "../api/data.ts";
 import { createStore, useStore } from "../api/store.ts";
 import { usePath } from "./address.ts";
@@ -7,26 +7,37 @@ import { usePath } from "./address.ts";
 /** What a dialog shows; it closes itself by the function. */
 export type Dialog = (close: () => void) => ReactNode;
 
-const shown = createStore<{ readonly dialog: Dialog; readonly number: number } | undefined>(undefined);
+/** The dialogs that are open, in the order in which they were opened. */
+const open = createStore<readonly { readonly dialog: Dialog; readonly number: number }[]>([]);
 let count = 0;
 
-/** Shows a dialog. It stays until it closes itself or another page is shown, whatever becomes of its button. */
+/**
+ * Shows a dialog. It stays until it closes itself or another page is shown, whatever becomes of its button. One that
+ * was opened from another dialog leads back to that one, with what was entered there.
+ */
 export function openDialog(dialog: Dialog): void {
   count += 1;
-  shown.set({ dialog, number: count });
+  open.set([...open.get(), { dialog, number: count }]);
 }
 
-/** The place of the dialog that is open. */
+const Shown = createContext(true);
+
+/** Whether a dialog is the one that is shown, and not one that waits behind it. */
+export function useIsShown(): boolean {
+  return useContext(Shown);
+}
+
+/** The place of the dialogs that are open, of which the last one is shown. */
 export function DialogHost() {
-  const now = useStore(shown);
+  const all = useStore(open);
   const path = usePath();
   // biome-ignore lint/correctness/useExhaustiveDependencies: a dialog belongs to the page that it was opened on
-  useEffect(() => () => shown.set(undefined), [path]);
-  if (now === undefined) return null;
-  const close = () => {
-    if (shown.get()?.number === now.number) shown.set(undefined);
-  };
-  return <Fragment key={now.number}>{now.dialog(close)}</Fragment>;
+  useEffect(() => () => open.set([]), [path]);
+  return all.map(({ dialog, number }, place) => (
+    <Shown key={number} value={place === all.length - 1}>
+      {dialog(() => open.set(open.get().filter((one) => one.number !== number)))}
+    </Shown>
+  ));
 }
 
 /** Keeps the page while it sends a command, until the service has answered: the person is to see what became of it. */

@@ -1,7 +1,7 @@
 import { Button, Checkbox, Modal } from "@mantine/core";
 import { type FocusEvent, type ReactNode, useRef, useState } from "react";
 import { isSending, useCommand } from "../api/data.ts";
-import { announce, type Dialog, openDialog, useHeldWhileSending } from "./dialog-host.tsx";
+import { announce, type Dialog, openDialog, useHeldWhileSending, useIsShown } from "./dialog-host.tsx";
 import type { IconName } from "./icon-paths.ts";
 import { Icon } from "./icons.tsx";
 import { saveFile } from "./save-file.ts";
@@ -92,7 +92,7 @@ export function CommandFrame({ title, wide = false, sending, onClose, children }
   useHeldWhileSending();
   return (
     <Modal
-      opened
+      opened={useIsShown()}
       onClose={() => {
         if (!isSending()) onClose();
       }}

@@ -8,7 +8,8 @@ import { Mark } from "./status.tsx";
 /** A name and a text that a person goes by when they decide. */
 type Fact = readonly [name: string, text: string];
 
-interface EditProps<R> extends Pick<FormDialogProps<unknown>, "title" | "wide" | "danger" | "foot" | "onClose"> {
+interface EditProps<R>
+  extends Pick<FormDialogProps<unknown>, "title" | "wide" | "danger" | "foot" | "more" | "onClose"> {
   /** The resource as it was shown when the dialog was opened. */
   readonly resource: R;
   readonly read: () => Promise<R>;

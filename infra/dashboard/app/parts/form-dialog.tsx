@@ -35,6 +35,8 @@ export interface FormDialogProps<Out> {
   readonly submit: string | ((entered: Entered) => string);
   readonly foot?: string;
   readonly intro?: ReactNode;
+  /** What else is to be looked at before it is sent, by what was entered. */
+  readonly more?: (entered: Entered) => ReactNode;
   readonly danger?: boolean;
   readonly wide?: boolean;
   /** The answer is shown in the place of the form, so closing is left to what shows it. */
@@ -59,6 +61,7 @@ export function FormDialog<Out>(props: FormDialogProps<Out>) {
     submit,
     foot,
     intro,
+    more,
     danger = false,
     wide = false,
     keepOpen = false,
@@ -106,6 +109,7 @@ export function FormDialog<Out>(props: FormDialogProps<Out>) {
             onChange={(value) => setTouched((before) => ({ ...before, [field.name]: value }))}
           />
         ))}
+        {more?.(entered)}
         <CommandFoot
           word={word}
           note={foot}

@@ -18,7 +18,7 @@ import { ActorName } from "../actor.tsx";
 import { RotateSecret } from "./application-forms.tsx";
 import { RoleTable } from "./role-table.tsx";
 import { ScopeTags } from "./scope-tags.tsx";
-import { roleWords } from "./scopes.ts";
+import { roleScopes, roleWords } from "./scopes.ts";
 
 type Operator = Schemas["Operator"];
 
@@ -221,25 +221,54 @@ function Handover({ id }: { readonly id: string }) {
           />
         </div>
       ))}
-      {proposals.map(({ resource_type, resource_id, change, expires_at }) => (
-        <p key={`${resource_id} ${change}`}>
-          Open proposal: {inWords(change)} of{" "}
-          {resource_type === "operator" ? (
-            <Go to={addressWith("/operators", { open: resource_id })}>an operator</Go>
-          ) : (
-            <Go to="/settings">the settings</Go>
-          )}
-          , until <Clock at={expires_at} />.
+      {proposals.map((proposal) => (
+        <p key={`${proposal.resource_id} ${proposal.change}`}>
+          Open proposal: <Go to={placeOf(proposal)}>{proposalWords[proposal.change]}</Go>, {partWords[proposal.part]},
+          until <Clock at={proposal.expires_at} />.
         </p>
       ))}
-      {transactions.length > 0 && <p>{open} undecided transactions that they made or approved:</p>}
+      {transactions.length > 0 && <p>{open} undecided transactions:</p>}
       {transactions.map(({ id: transaction, kind, part }) => (
         <p key={transaction}>
-          <Go to={addressWith("/transactions", { open: transaction })}>{inWords(kind)}</Go>, {part} by them
+          <Go to={addressWith("/transactions", { open: transaction })}>{inWords(kind)}</Go>, {partWords[part]}
         </p>
       ))}
     </div>
   );
+}
+
+type HandedOver = Schemas["OperatorHandover"];
+type Place = HandedOver["proposals"][number];
+
+const partWords: Readonly<Record<(Place | HandedOver["transactions"][number])["part"], string>> = {
+  made: "made by them",
+  approved: "approved by them",
+  needed: "which no one else could decide",
+};
+
+const proposalWords: Readonly<Record<Place["change"], string>> = {
+  proposed_change: "role or status of an operator",
+  proposed_approval_rules: "approval rules",
+  proposed_four_eyes: "four eyes",
+  proposed_link: "link of an account",
+  proposed_authoritative: "authority of a feed source",
+  proposal: "resolution of a drift",
+};
+
+/** Where a proposal is decided. */
+function placeOf({ resource_type, resource_id: id, source_id }: Place): string {
+  if (resource_type === "operator") return addressWith("/operators", { open: id });
+  if (resource_type === "settings") return "/settings";
+  if (resource_type === "account") return `/accounts/${id}`;
+  return resource_type === "drift" ? addressWith(`/feeds/${source_id}`, { tab: "drift", open: id }) : `/feeds/${id}`;
+}
+
+/** What a lower role leaves: an application keeps the scopes that it was given. */
+function LoweredRole({ operator, role }: { readonly operator: Operator; readonly role: string | undefined }) {
+  const { environment } = useCaller();
+  const kept = roleWords.flatMap(([each]) => (each === role ? roleScopes(each, environment) : []));
+  if (operator.scopes.every((scope) => kept.includes(scope))) return null;
+  return <Handover id={operator.id} />;
 }
 
 function InviteAgain({ operator: { id, name } }: { readonly operator: Operator }) {
@@ -275,6 +304,7 @@ function Actions({ operator, onRemoved }: { readonly operator: Operator; readonl
             fieldsOf={fieldsOf}
             bodyOf={(entered) => ({ name: textOf(entered, "name") ?? "", role: textOf(entered, "role") })}
             send={(body, options) => command("PATCH", "/operators/{id}", { ...options, path, body })}
+            more={(entered) => <LoweredRole operator={operator} role={textOf(entered, "role")} />}
             onClose={close}
           />
         )}
