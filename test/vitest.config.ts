@@ -30,7 +30,7 @@ const fast = [
   "test/domain/!(debt-programs).test.ts",
   "test/domain/!(command)/**/!(drive|exposure|leverage-change|one-person|requested-stop-out).test.ts",
   "test/domain/command/!(corrections|two-books).test.ts",
-  "test/local/queues/fifo-*.test.ts",
+  "test/local/queues/*.test.ts",
   "test/table/!(person-key).test.ts",
   "test/tools/!(answered|audit-command|audit-export|stream-client).test.ts",
   "test/http/!(compatibility|failures|fuzz|linters|openapi|webhooks).test.ts",

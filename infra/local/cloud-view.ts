@@ -2,7 +2,7 @@ import type { Buckets } from "./buckets/buckets.ts";
 import type { Outcome } from "./functions/functions.ts";
 import type { Grant, UnusedGrant } from "./iam/grants.ts";
 import type { UserPool } from "./pool/index.ts";
-import type { QueueCounts } from "./queues/queues.ts";
+import type { Queues } from "./queues/queues.ts";
 import type { Assembly } from "./template/assembly.ts";
 
 /** The template, running. */
@@ -43,12 +43,8 @@ export interface Cloud {
   readonly pool: UserPool | undefined;
   /** The buckets of the template. */
   readonly buckets: Buckets;
-  /** Counts the messages of a queue by its name. */
-  queueCounts(queue: string): Promise<QueueCounts>;
-  /** Bodies of the messages that a queue would give out now. They stay, and are given out again at once. */
-  queueBodies(queue: string): Promise<string[]>;
-  /** Forgets every message of a queue, those that are held back and those in flight included. */
-  purgeQueue(queue: string): Promise<void>;
+  /** The queues of the template, by their names. */
+  readonly queues: Queues;
   /** Deletes items whose time to live has passed; returns how many. */
   sweepExpired(): Promise<number>;
   /** Ends everything. */

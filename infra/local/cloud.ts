@@ -12,7 +12,6 @@ import { Database } from "./dynamodb/database.ts";
 import { DynamoEndpoint } from "./dynamodb/endpoint.ts";
 import { LateIndexes } from "./dynamodb/late-indexes.ts";
 import { Throttling } from "./dynamodb/throttling.ts";
-import { Emulator } from "./emulator/emulator.ts";
 import { EventSources, polledFunctions } from "./event-sources.ts";
 import { type FunctionDefinition, Functions, functionDefinition, type Outcome } from "./functions/functions.ts";
 import { ApiKeys } from "./gateway/api-keys.ts";
@@ -23,7 +22,7 @@ import { type Grant, grantName, type UnusedGrant, unusedAmong } from "./iam/gran
 import { Permissions } from "./iam/permissions.ts";
 import { RequestLogs } from "./logs/request-logs.ts";
 import { UserPool } from "./pool/index.ts";
-import { type QueueCounts, Queues } from "./queues/queues.ts";
+import { Queues } from "./queues/queues.ts";
 import { Secrets } from "./secrets/secrets.ts";
 import { readSocketModel } from "./socket/model.ts";
 import { LocalSockets } from "./socket/server.ts";
@@ -70,8 +69,7 @@ class RunningCloud implements Cloud {
   private readonly runner: Functions;
   private readonly apiKeys: ApiKeys;
   private readonly secrets: Secrets;
-  private readonly emulator: Emulator;
-  private readonly queues: Queues;
+  readonly queues: Queues;
   readonly buckets: Buckets;
   private readonly distribution: LocalDistribution | undefined;
   private readonly sockets: LocalSockets | undefined;
@@ -86,7 +84,6 @@ class RunningCloud implements Cloud {
   constructor(options: CloudOptions, assembly: Assembly, dataDir: string, logs: string) {
     this.secrets = new Secrets(assembly.resources, dataDir);
     const resources = this.secrets.resolved(assembly.resources);
-    const { region } = assembly;
     this.options = options;
     this.assembly = { ...assembly, resources };
     this.dataDir = dataDir;
@@ -98,16 +95,13 @@ class RunningCloud implements Cloud {
     this.apiKeys = new ApiKeys(resources, dataDir);
     this.pool = this.poolOf(assembly);
     const { guard } = this;
-    this.emulator = new Emulator({ region, dataDir, log: join(logs, "emulator.log"), guard });
-    this.buckets = new Buckets({ resources, emulator: this.emulator });
+    this.buckets = new Buckets(resources, dataDir);
     const localized = (text: string) => this.localized(text);
     this.distribution = LocalDistribution.of({ resources, buckets: this.buckets, localized });
     this.sockets = this.socketsOf(resources);
     this.queues = new Queues({
       resources,
-      region,
       dataDir,
-      emulator: this.emulator,
       timeScale: options.timeScale ?? 1,
       arrived: (queue) => this.sources.wakePollers(queue),
     });
@@ -159,7 +153,7 @@ class RunningCloud implements Cloud {
   }
 
   get servers(): Readonly<Record<string, number>> {
-    const servers = { guard: this.guard.pid, dynamodb: this.database?.pid, emulator: this.emulator.pid };
+    const servers = { guard: this.guard.pid, dynamodb: this.database?.pid };
     return Object.fromEntries(
       Object.entries(servers).filter((entry): entry is [string, number] => entry[1] !== undefined),
     );
@@ -168,9 +162,8 @@ class RunningCloud implements Cloud {
   async start(): Promise<void> {
     const { port } = this.options;
     const dashboardPort = port === 0 ? 0 : port + portsBeside.dashboard;
-    const kept = [this.queues, this.buckets, this.pool].map((one) => one?.start());
-    kept.push(this.distribution?.start(dashboardPort));
-    const [database] = await Promise.all([this.startDatabase(), ...kept]);
+    const others = [this.pool?.start(), this.distribution?.start(dashboardPort)];
+    const [database] = await Promise.all([this.startDatabase(), ...others]);
     const lateIndexes = await this.startLateIndexes(database);
     this.awsEndpoint = new AwsEndpoint({
       ...this.assembly,
@@ -222,18 +215,6 @@ class RunningCloud implements Cloud {
     return this.sources.rotateSecrets();
   }
 
-  queueCounts(queue: string): Promise<QueueCounts> {
-    return this.queues.counts(queue);
-  }
-
-  async queueBodies(queue: string): Promise<string[]> {
-    return this.queues.bodies(queue);
-  }
-
-  async purgeQueue(queue: string): Promise<void> {
-    await this.queues.ask("PurgeQueue", { QueueUrl: queue });
-  }
-
   async sweepExpired(): Promise<number> {
     return (await this.database?.sweep(Math.floor(Date.now() / 1000))) ?? 0;
   }
@@ -248,8 +229,8 @@ class RunningCloud implements Cloud {
     await readers;
     await this.awsEndpoint?.stop();
     await Promise.all(this.lateIndexes.map((each) => each.stop()));
-    await Promise.all([this.database?.stop(), this.queues.stop(), this.pool?.stop()]);
-    await this.emulator.stop();
+    await Promise.all([this.database?.stop(), this.pool?.stop()]);
+    this.queues.stop();
     await this.guard.stop();
   }
 

@@ -104,7 +104,6 @@ export function isRunner(pid: number): boolean {
 const serverMarks: Readonly<Record<string, string>> = {
   guard: "guard.mjs",
   dynamodb: "dynoxide",
-  emulator: "emulator/server.mjs",
 };
 const limitMs = 5_000;
 

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { dirname } from "node:path";
 
 /** Writes a file that only its owner can read, so that a reader sees the old one or the new one and never a part. */
-export function writePrivately(path: string, text: string): void {
+export function writePrivately(path: string, content: string | Uint8Array): void {
   mkdirSync(dirname(path), { recursive: true });
-  const draft = `${path}.${process.pid}.new`;
-  writeFileSync(draft, text, { mode: 0o600 });
+  const draft = `${path}+${process.pid}`;
+  writeFileSync(draft, content, { mode: 0o600 });
   renameSync(draft, path);
 }
 

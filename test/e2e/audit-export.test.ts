@@ -102,12 +102,12 @@ interface Sealed {
 it("a copy of the bucket is checked without any service, and names the line that was changed", async () => {
   const key = dayKeys.part(own.tenant_id, day, 1);
   for (const each of [key, dayKeys.manifest(own.tenant_id, day)]) {
-    const object = await stack.cloud.buckets.get(bucket, each);
+    const object = stack.cloud.buckets.get(bucket, each);
     mkdirSync(dirname(join(folder, each)), { recursive: true });
     writeFileSync(join(folder, each), object?.body ?? "");
   }
   expect(await verify("--dir", folder)).toMatchObject({ code: 0 });
-  const object = await stack.cloud.buckets.get(bucket, key);
+  const object = stack.cloud.buckets.get(bucket, key);
   const text = gunzipSync(object?.body ?? "").toString();
   writeFileSync(join(folder, key), gzipSync(text.replace('"number":2', '"number":7')));
   const { code, text: said } = await verify("--dir", folder);

@@ -54,6 +54,6 @@ describe("a price that moves on the running service", () => {
     await price("1.06500", "1.06510");
     const told = await reaches("stop.out");
     expect(told.slice(0, 4)).toEqual(["trade.opened", "margin.call", "trade.closed", "stop.out"]);
-    expect(await stack.cloud.queueBodies("brokerage-sandbox-margin-dead")).toEqual([]);
+    expect(stack.cloud.queues.bodies("brokerage-sandbox-margin-dead")).toEqual([]);
   });
 });

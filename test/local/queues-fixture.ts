@@ -1,7 +1,4 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll } from "vitest";
-import { Emulator } from "../../infra/local/emulator/emulator.ts";
+import { afterAll, afterEach } from "vitest";
 import type { FunctionDefinition, Outcome } from "../../infra/local/functions/functions.ts";
 import { Guard } from "../../infra/local/guard.ts";
 import { type BatchChange, QueuePoller, type QueueRecord, queueMapping } from "../../infra/local/queues/pollers.ts";
@@ -13,11 +10,7 @@ import { temporaryFolder } from "./fixture.ts";
 const folder = temporaryFolder();
 
 export const guard = new Guard();
-const log = join(folder.path, "logs", "emulator.log");
-
 export const region = "eu-west-1";
-
-const emulator = new Emulator({ region, dataDir: folder.path, guard, log });
 
 /** Business delays are so much shorter in this file. */
 export const timeScale = 600;
@@ -43,23 +36,17 @@ export const resources = [
   ...Array.from({ length: 32 }, (_, at) => queueNamed(`q${at}`, { VisibilityTimeout: 1, RedrivePolicy: redrive })),
 ];
 
-export let queues: Queues;
+export const queues = new Queues({
+  ...{ resources, dataDir: folder.path, timeScale },
+  arrived: (queue) => {
+    for (const poller of pollers) if (poller.queue === queue) poller.wake();
+  },
+});
 
 let count = 0;
 
-beforeAll(async () => {
-  const options = { resources, region, dataDir: folder.path, emulator, timeScale };
-  mkdirSync(join(folder.path, "logs"));
-  const arrived = (queue: string) => {
-    for (const poller of pollers) if (poller.queue === queue) poller.wake();
-  };
-  queues = new Queues({ ...options, arrived });
-  await queues.start();
-});
-
 afterAll(async () => {
-  await queues.stop();
-  await emulator.stop();
+  queues.stop();
   await guard.stop();
   folder.remove();
 });
@@ -126,13 +113,13 @@ export function read(queue: string, properties: Record<string, unknown>, handler
 
 export async function send(queue: string, ...bodies: string[]): Promise<void> {
   const Entries = bodies.map((MessageBody, at) => ({ Id: String(at), MessageBody }));
-  await queues.ask("SendMessageBatch", { QueueUrl: queue, Entries });
+  await queues.call("SendMessageBatch", { QueueUrl: queue, Entries });
 }
 
 /** Waits until a queue holds nothing more. */
 export function emptied(queue: string): Promise<true> {
-  return eventually(async () => {
-    const { visible, in_flight, delayed } = await queues.counts(queue);
+  return eventually(() => {
+    const { visible, in_flight, delayed } = queues.counts(queue);
     return visible + in_flight + delayed === 0 ? true : undefined;
   });
 }

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type BatchChange, type QueueRecord, queueMapping } from "../../infra/local/queues/pollers.ts";
 import { eventually } from "../support/wait.ts";
-import { startEventSources } from "./event-sources-fixture.ts";
-import { callerCode, startTestCloud, type TestCloud } from "./fixture.ts";
 import {
   arnOf,
   emptied,
   failAll,
-  guard,
   mappingOf,
   newQueue,
   nothing,
@@ -115,7 +112,7 @@ describe("a reader of a queue", () => {
     const { batches } = read(queue, reporting, (_, records) => report(records, ["poison"]));
     await send(queue, "poison", "good");
     const dead = await eventually(async () => {
-      const { Messages: messages } = await queues.ask("ReceiveMessage", { QueueUrl: "dead", VisibilityTimeout: 1 });
+      const { Messages: messages } = await queues.call("ReceiveMessage", { QueueUrl: "dead", VisibilityTimeout: 1 });
       return messages as { Body: string }[] | undefined;
     });
     expect(dead.map(({ Body }) => Body)).toEqual(["poison"]);
@@ -137,7 +134,7 @@ describe("a reader of a queue", () => {
     });
     await send(queue, "1", "2", "3", "4", "5");
     await eventually(() => (waiting.length === 2 ? true : undefined));
-    expect(await queues.counts(queue)).toEqual({ visible: 3, in_flight: 2, delayed: 0 });
+    expect(queues.counts(queue)).toEqual({ visible: 3, in_flight: 2, delayed: 0 });
     for (let ended = 0; ended < 5; ended += 1) (await eventually(() => waiting.shift()))();
     await emptied(queue);
     expect([most, batches.length]).toEqual([2, 5]);
@@ -168,7 +165,7 @@ describe("a reader of a queue", () => {
     const kept = { MessageGroupId: "whe_1", AWSTraceHeader: "Root=1-5759e988-bd862e3fe1be46a994272793" };
     const MessageSystemAttributes = { AWSTraceHeader: { DataType: "String", StringValue: kept.AWSTraceHeader } };
     const sent = { QueueUrl: queue, MessageBody: "{}", MessageGroupId: "whe_1", MessageAttributes };
-    const { MessageId } = await queues.ask("SendMessage", { ...sent, MessageSystemAttributes });
+    const { MessageId } = await queues.call("SendMessage", { ...sent, MessageSystemAttributes });
     const [record] = await eventually(() => (records.length > 0 ? records : undefined));
     expect(record).toMatchObject({
       messageId: MessageId,
@@ -227,7 +224,7 @@ describe("a reader of a FIFO queue", () => {
       const Entries = bodies.map((body) => {
         return { Id: body, MessageBody: body, MessageGroupId: group, MessageDeduplicationId: body };
       });
-      return queues.ask("SendMessageBatch", { QueueUrl: queue, Entries });
+      return queues.call("SendMessageBatch", { QueueUrl: queue, Entries });
     };
     await sendTo("a", "a1", "a2", "a3");
     await sendTo("b", "b1");
@@ -248,16 +245,6 @@ describe("a reader of a FIFO queue", () => {
 });
 
 describe("a message with a delay", () => {
-  it.each([-1, 901])("of %d s is refused together with its whole batch", async (DelaySeconds) => {
-    const queue = newQueue();
-    const Entries = [
-      { Id: "0", MessageBody: "now" },
-      { Id: "1", MessageBody: "later", DelaySeconds },
-    ];
-    await expect(queues.ask("SendMessageBatch", { QueueUrl: queue, Entries })).rejects.toThrow("DelaySeconds");
-    expect(await queues.counts(queue)).toEqual({ visible: 0, in_flight: 0, delayed: 0 });
-  });
-
   it("is shown after its delay over the time scale and never before, under the id that its sender knows", async () => {
     const queue = newQueue();
     const seen = new Map<string, { at: number; record: QueueRecord }>();
@@ -270,11 +257,11 @@ describe("a message with a delay", () => {
       return { Id: `e${at}`, MessageBody: String(DelaySeconds), DelaySeconds, MessageGroupId: `whe_${at}` };
     });
     const began = Date.now();
-    const answer = await queues.ask("SendMessageBatch", { QueueUrl: queue, Entries });
+    const answer = await queues.call("SendMessageBatch", { QueueUrl: queue, Entries });
     const answered = Date.now();
     const successes = answer["Successful"] as { Id: string; MessageId: string; MD5OfMessageBody: string }[];
     expect(successes.map(({ Id }) => Id).sort()).toEqual(["e0", "e1", "e2"]);
-    expect(await queues.counts(queue)).toMatchObject({ delayed: 2 });
+    expect(queues.counts(queue)).toMatchObject({ delayed: 2 });
     await emptied(queue);
     expect([...seen.keys()]).toEqual(["0", "60", "300"]);
     for (const [at, delay] of delays.entries()) {
@@ -293,8 +280,8 @@ describe("a message with a delay", () => {
   });
 
   it("has the queue's delay when it names none, and its own when it does", async () => {
-    await queues.ask("SendMessage", { QueueUrl: "waiting", MessageBody: "delayed by the queue" });
-    await queues.ask("SendMessage", { QueueUrl: "waiting", MessageBody: "at once", DelaySeconds: 0 });
+    await queues.call("SendMessage", { QueueUrl: "waiting", MessageBody: "delayed by the queue" });
+    await queues.call("SendMessage", { QueueUrl: "waiting", MessageBody: "at once", DelaySeconds: 0 });
     const order: string[] = [];
     read("waiting", {}, (bodies) => {
       order.push(...bodies);
@@ -303,93 +290,17 @@ describe("a message with a delay", () => {
     await emptied("waiting");
     expect(order).toEqual(["at once", "delayed by the queue"]);
   });
-
-  it("comes once with all that are due at the same moment, also when they are too large for one batch", async () => {
-    // Its messages come again after half a minute: to read them all may take more than a second.
-    const queue = "windowed";
-    const bodies = Array.from({ length: 25 }, (_, at) => `${at} `.padEnd(200_000, "x"));
-    const later = { QueueUrl: queue, DelaySeconds: 60 };
-    for (const MessageBody of bodies) await queues.ask("SendMessage", { ...later, MessageBody });
-    expect((await queues.counts(queue)).delayed).toBeGreaterThan(0);
-    const { batches } = read(queue, {}, () => nothing);
-    await emptied(queue);
-    expect(batches.flat().sort()).toEqual(bodies.sort());
-  });
-
-  it("that SQS would not take is refused although it is delayed", async () => {
-    const queue = newQueue();
-    const refused = queues.ask("SendMessage", { QueueUrl: queue, MessageBody: "", DelaySeconds: 5 });
-    await expect(refused).rejects.toThrow("MessageBody");
-  });
 });
 
 describe("a purge", () => {
   it("forgets what is visible, in flight and held back", async () => {
     const queue = newQueue();
     await send(queue, "taken");
-    await queues.ask("ReceiveMessage", { QueueUrl: queue });
+    await queues.call("ReceiveMessage", { QueueUrl: queue });
     await send(queue, "visible");
-    await queues.ask("SendMessage", { QueueUrl: queue, MessageBody: "held", DelaySeconds: 900 });
-    expect(await queues.counts(queue)).toEqual({ visible: 1, in_flight: 1, delayed: 1 });
-    await queues.ask("PurgeQueue", { QueueUrl: queue });
-    expect(await queues.counts(queue)).toEqual({ visible: 0, in_flight: 0, delayed: 0 });
-  });
-});
-
-describe("a queue of a template", () => {
-  const code = "export const handler = () => {};";
-  const arn = { "Fn::GetAtt": ["Queue", "Arn"] };
-  const url = "https://sqs.eu-west-1.amazonaws.com/000000000000/work";
-  const receive = ["ReceiveMessage", "DeleteMessage", "GetQueueAttributes"].map((action) => `sqs:${action}`);
-  const stack = (actions: string[]) => ({
-    resources: {
-      Queue: { Type: "AWS::SQS::Queue", Properties: { QueueName: "work", VisibilityTimeout: 30 } },
-      Mapping: {
-        Type: "AWS::Lambda::EventSourceMapping",
-        Properties: { FunctionName: { Ref: "workerFunction" }, EventSourceArn: arn, BatchSize: 10 },
-      },
-    },
-    functions: {
-      sender: { code: callerCode, statements: [{ Effect: "Allow", Action: "sqs:SendMessage", Resource: arn }] },
-      worker: { code, statements: [{ Sid: "Read", Effect: "Allow", Action: actions, Resource: arn }] },
-    },
-  });
-
-  it.each(receive)("is refused when the reader's role may not %s", async (action) => {
-    const lacking = receive.filter((one) => one !== action);
-    const started = startEventSources(stack(lacking), { guard, queues });
-    await expect(started).rejects.toThrow(`worker is not authorized to perform: ${action}`);
-  });
-
-  describe("that runs", () => {
-    let test: TestCloud;
-    beforeAll(async () => {
-      test = await startTestCloud(stack(receive), { timeScale: 200 });
-    });
-    afterAll(() => test?.stop());
-
-    const target = "AmazonSQS.SendMessage";
-    const sendFrom = (body: object) => test.calls("sender", [{ target, body: { QueueUrl: url, ...body } }]);
-    const worker = () => test.cloud.functions.find(({ function: name }) => name === "worker");
-
-    it("wakes its reader in the name of the reader's role, and is counted and purged by a test", async () => {
-      const { cloud } = test;
-      await sendFrom({ MessageBody: "1" });
-      await eventually(worker);
-      expect(cloud.unusedGrants()).toEqual([]);
-      await sendFrom({ MessageBody: "2", DelaySeconds: 900 });
-      expect(await cloud.queueCounts("work")).toMatchObject({ delayed: 1 });
-      await cloud.purgeQueue("work");
-      expect(await cloud.queueCounts("work")).toMatchObject({ delayed: 0 });
-    });
-
-    it("keeps what is held back for the next run when it is stopped", async () => {
-      // The delay of 4.5 s begins after this; how long a busy machine takes for the answer says nothing.
-      const began = Date.now();
-      await sendFrom({ MessageBody: "later", DelaySeconds: 900 });
-      await test.restart();
-      await eventually(worker);
-      expect(Date.now() - began).toBeGreaterThanOrEqual(4500);
-    });
+    await queues.call("SendMessage", { QueueUrl: queue, MessageBody: "held", DelaySeconds: 900 });
+    expect(queues.counts(queue)).toEqual({ visible: 1, in_flight: 1, delayed: 1 });
+    queues.purge(queue);
+    expect(queues.counts(queue)).toEqual({ visible: 0, in_flight: 0, delayed: 0 });
   });
 });

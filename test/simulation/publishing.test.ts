@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, expect, it } from "vitest";
-import { FifoQueue } from "../../infra/local/queues/fifo-queue.ts";
+import { LocalQueue } from "../../infra/local/queues/queue.ts";
+import { QueueStore } from "../../infra/local/queues/queue-store.ts";
 import { limits } from "../../shared/limits.ts";
+import { temporaryFolder } from "../local/fixture.ts";
 import { brokerage } from "../support/builders/brokerage.ts";
 import { startApi } from "../support/emulator/api.ts";
 import { readStream, scanTable } from "../support/emulator/raw-table.ts";
@@ -12,6 +15,8 @@ import { findings } from "../support/oracles/oracle.ts";
 
 const api = await startApi("stream", "watched");
 afterAll(api.stop);
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
 
 const { handler: route } = await import("../../functions/events/route.ts");
 const { handler: publish } = await import("../../functions/events/publish.ts");
@@ -52,13 +57,14 @@ class Pipeline {
   readonly commits: string[][] = [[], []];
   private nowMs = 0;
   private checkpoint = 0;
-  private readonly queue = new FifoQueue(
+  private readonly queue = new LocalQueue(
+    { arn: "", fifo: true, retention_ms: 86_400_000, deduplication: "messageGroup", max_receives: 5 },
+    new QueueStore(join(folder.path, randomUUID())),
     {
-      ...{ visibility_ms: visibilitySeconds * 1000, retention_ms: 86_400_000, deduplication: "messageGroup" },
-      max_receives: 5,
+      clock: { now: () => this.nowMs, after: () => undefined },
+      bury: () => undefined,
+      changed: () => undefined,
     },
-    { now: () => this.nowMs, after: () => () => undefined },
-    () => undefined,
   );
 
   async do(one: Act): Promise<void> {
@@ -94,13 +100,13 @@ class Pipeline {
   /** What was sent reaches the queue. */
   private take(): void {
     for (const { group = "", body, deduplication = "" } of api.queues.takeFrom("publish.fifo")) {
-      this.queue.send({ group, deduplication, body: JSON.stringify(body) });
+      this.queue.send({ group, deduplication, body: JSON.stringify(body) }, 0);
     }
   }
 
   /** One batch for a publisher that dies after so many calls; false when there was none. */
   async receive(diesAfter = Number.POSITIVE_INFINITY): Promise<boolean> {
-    const messages = this.queue.receive(batchMessages);
+    const messages = this.queue.receive(batchMessages, visibilitySeconds * 1000);
     if (messages.length === 0) return false;
     let calls = 0;
     api.watched.interfere = () => {
@@ -116,8 +122,8 @@ class Pipeline {
     api.queues.interfere = () => undefined;
     if (calls > diesAfter) return true;
     const failed = new Set(answer.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-    for (const [at, { lease }] of messages.entries()) {
-      if (!failed.has(records[at]?.messageId ?? "")) this.queue.delete(lease?.handle ?? "");
+    for (const [at, { handle = "" }] of messages.entries()) {
+      if (!failed.has(records[at]?.messageId ?? "")) this.queue.delete(handle);
     }
     return true;
   }

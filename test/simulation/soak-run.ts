@@ -123,7 +123,7 @@ class Soak {
     if (this.options.times_only) await eventually(() => this.isHealthyDone(), settle_ms);
     const items = await (this.options.times_only ? this.scan() : this.itemsAtRest(tenant_id));
     this.client.destroy();
-    return this.report(tenant_id, items, await this.deadLetters());
+    return this.report(tenant_id, items, this.deadLetters());
   }
 
   private async openEndpoints(api: ApiClient): Promise<void> {
@@ -159,7 +159,7 @@ class Soak {
       this.written += 1;
       const resource_id = await this.insist(api, method, path, body);
       this.confirmed.push({ type, resource_id });
-      await this.purgeOnce();
+      this.purgeOnce();
       return resource_id;
     };
     while (this.written + 3 < events) {
@@ -183,10 +183,10 @@ class Soak {
   }
 
   /** Empties every queue in the middle of the run: what was in them is in the table too. */
-  private async purgeOnce(): Promise<void> {
+  private purgeOnce(): void {
     if (this.chaos === undefined || this.purged || this.confirmed.length < this.options.events / 2) return;
     this.purged = true;
-    for (const queue of queues) await this.cloud.purgeQueue(queue);
+    for (const queue of queues) this.cloud.queues.purge(queue);
     this.options.log("  every queue was purged");
   }
 
@@ -214,9 +214,10 @@ class Soak {
   }
 
   /** Deliveries of the messages in the dead-letter queue. */
-  private async deadLetters(): Promise<string[]> {
-    const bodies = await this.cloud.queueBodies(deadLetters);
-    return bodies.map((body) => (JSON.parse(body) as { delivery_id: string }).delivery_id);
+  private deadLetters(): string[] {
+    return this.cloud.queues
+      .bodies(deadLetters)
+      .map((body) => (JSON.parse(body) as { delivery_id: string }).delivery_id);
   }
 
   private report(tenant_id: string, items: readonly RawItem[], dead_letters: readonly string[]): SoakReport {

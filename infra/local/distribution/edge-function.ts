@@ -1,17 +1,11 @@
 import { createContext, Script } from "node:vm";
 
-/** A request as a function at the edge sees it; names of headers in lower case. */
+/** A request as a function at the edge sees it here; one that reads more of it fails. */
 export interface EdgeRequest {
   readonly method: string;
   /** Path, not decoded. */
   readonly uri: string;
-  readonly querystring: Readonly<Record<string, unknown>>;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly cookies: Readonly<Record<string, unknown>>;
 }
-
-/** What a function at the edge makes of a request: the request to go on with, or the answer. */
-export type EdgeResult = Partial<EdgeRequest> & { readonly statusCode?: number };
 
 /** Longer than CloudFront lets a function run; this machine may be busy. */
 const limitMs = 1_000;
@@ -25,26 +19,16 @@ export class EdgeFunction {
     this.script = new Script(`${code}\nJSON.stringify(handler(event));`);
   }
 
-  /** Runs the function before a behaviour is applied (event type `viewer-request`). */
-  run(request: EdgeRequest, viewerIp: string): EdgeResult {
+  /** The path that the function makes of a request's, before a behaviour is applied (event type `viewer-request`). */
+  run(request: EdgeRequest): string {
     const context = { eventType: "viewer-request", distributionDomainName: "local", distributionId: "local" };
-    const event = { version: "1.0", context, viewer: { ip: viewerIp }, request };
+    const event = { version: "1.0", context, request };
     // Each run gets globals of its own, as a function at the edge keeps nothing between two requests.
     const result: unknown = this.script.runInContext(createContext({ event: structuredClone(event) }), {
       timeout: limitMs,
     });
-    if (typeof result !== "string") throw new Error("The function at the edge returned neither request nor response.");
-    return JSON.parse(result) as EdgeResult;
+    const { uri, statusCode } = typeof result === "string" ? JSON.parse(result) : { statusCode: undefined };
+    if (typeof uri === "string" && statusCode === undefined) return uri;
+    throw new Error("the local runner knows functions at the edge that change the path only");
   }
-}
-
-/** Several values of one name, in the form of CloudFront Functions. */
-export function edgeValues(pairs: readonly (readonly [name: string, value: string])[]): Record<string, unknown> {
-  const lists = new Map<string, string[]>();
-  for (const [name, value] of pairs) lists.set(name, [...(lists.get(name) ?? []), value]);
-  const entries = [...lists].map(([name, values]) => {
-    const multiValue = values.length > 1 ? { multiValue: values.map((value) => ({ value })) } : {};
-    return [name, { value: values.at(-1) ?? "", ...multiValue }] as const;
-  });
-  return Object.fromEntries(entries);
 }

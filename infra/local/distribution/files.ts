@@ -4,7 +4,7 @@ import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
 
 /** Stores an object of a bucket. */
-export type Put = (bucket: string, key: string, body: Uint8Array, headers: Record<string, string>) => Promise<void>;
+type Put = (bucket: string, key: string, body: Uint8Array, headers: Record<string, string>) => void;
 
 const deploymentType = "Custom::CDKBucketDeployment";
 
@@ -31,17 +31,13 @@ export function copierFunctions(resources: readonly Resource[]): ReadonlySet<unk
  * asset unpacked, the values of the stack in the place of their markers, below the prefix. `localized` puts addresses
  * of this machine into files that hold values of the stack.
  */
-export async function deployFiles(
-  resources: readonly Resource[],
-  put: Put,
-  localized: (text: string) => string,
-): Promise<void> {
+export function deployFiles(resources: readonly Resource[], put: Put, localized: (text: string) => string): void {
   for (const deployment of resources.filter(({ type }) => type === deploymentType)) {
-    await deploy(deployment, put, localized);
+    deploy(deployment, put, localized);
   }
 }
 
-async function deploy({ path, properties, sources = [] }: Resource, put: Put, localized: (text: string) => string) {
+function deploy({ path, properties, sources = [] }: Resource, put: Put, localized: (text: string) => string) {
   const { DestinationBucketName: bucket, DestinationBucketKeyPrefix: prefix = "", Prune: prune } = properties;
   if (String(prune) !== "false") throw new AssemblyError(path, "Prune is on; the local runner removes no files");
   const headers = systemHeaders(path, properties["SystemMetadata"]);
@@ -53,7 +49,7 @@ async function deploy({ path, properties, sources = [] }: Resource, put: Put, lo
       const body = markers.length === 0 ? content : Buffer.from(localized(replaced(content.toString(), markers)));
       const type = mediaTypes[extname(name)];
       if (type === undefined) throw new AssemblyError(path, `the type of ${name} is not known to the local runner`);
-      await put(String(bucket), [prefix, name].filter(Boolean).join("/"), body, { "content-type": type, ...headers });
+      put(String(bucket), [prefix, name].filter(Boolean).join("/"), body, { "content-type": type, ...headers });
     }
   }
 }

@@ -1,17 +1,13 @@
-import type { RawReply } from "../forward.ts";
+import type { Buckets } from "../buckets/buckets.ts";
 import type { Resource } from "../template/assembly.ts";
-import { deployFiles, type Put } from "./files.ts";
+import { deployFiles } from "./files.ts";
 import { type DistributionModel, readDistribution } from "./model.ts";
 import { DistributionServer } from "./server.ts";
 
 /** What the distribution of a template is served with. */
 export interface LocalDistributionOptions {
   readonly resources: readonly Resource[];
-  /** The buckets of the template: an object of one, undefined when there is none, and how one is stored. */
-  readonly buckets: {
-    get(bucket: string, key: string): Promise<RawReply | undefined>;
-    put: Put;
-  };
+  readonly buckets: Buckets;
   readonly localized: (text: string) => string;
 }
 
@@ -26,9 +22,8 @@ export class LocalDistribution {
   /** Address without a slash at the end; empty before the start. */
   origin = "";
   private readonly model: DistributionModel;
-  private readonly options: LocalDistributionOptions;
   private readonly server: DistributionServer;
-  private deployed: Promise<void> | undefined;
+  private deployed = false;
 
   /** The distribution of these resources; undefined when there is none. Throws for what is not known here. */
   static of(options: LocalDistributionOptions): LocalDistribution | undefined {
@@ -36,15 +31,14 @@ export class LocalDistribution {
     return model && new LocalDistribution(model, options);
   }
 
-  private constructor(model: DistributionModel, options: LocalDistributionOptions) {
-    const { buckets, localized } = options;
+  private constructor(model: DistributionModel, { resources, buckets, localized }: LocalDistributionOptions) {
     this.model = model;
-    this.options = options;
     this.server = new DistributionServer(model, {
       localized,
       ...edgeAddress,
-      object: async (bucket, key) => {
-        await this.deploy();
+      object: (bucket, key) => {
+        if (!this.deployed) deployFiles(resources, (...object) => void buckets.put(...object), localized);
+        this.deployed = true;
         return buckets.get(bucket, key);
       },
     });
@@ -62,11 +56,5 @@ export class LocalDistribution {
   /** A text of the template with the local address of the distribution in place of that on AWS. */
   localized(text: string): string {
     return text.replaceAll(this.model.aws_origin, this.origin);
-  }
-
-  private deploy(): Promise<void> {
-    const { resources, buckets, localized } = this.options;
-    this.deployed ??= deployFiles(resources, (...object) => buckets.put(...object), localized);
-    return this.deployed;
   }
 }

@@ -1,7 +1,7 @@
 import { ModelError, Properties } from "../gateway/properties.ts";
 import type { Resource } from "../template/assembly.ts";
 import { EdgeFunction } from "./edge-function.ts";
-import { type HeaderRule, readHeaders } from "./response-headers.ts";
+import { type Pairs, readHeaders } from "./response-headers.ts";
 
 /** Where a behaviour takes its answers from. */
 export type Origin =
@@ -13,7 +13,7 @@ export interface Behavior {
   readonly matches: (path: string) => boolean;
   readonly methods: readonly string[];
   readonly origin: Origin;
-  readonly headers: readonly HeaderRule[];
+  readonly headers: Pairs;
   readonly function: EdgeFunction | undefined;
 }
 
@@ -153,13 +153,12 @@ function resourceOf(resources: readonly Resource[], type: string, id: string | u
   return resources.find((one) => one.type === type && one.physical_id === id);
 }
 
-/** In a path pattern `*` stands for any characters and `?` for one; a slash at its start is optional. */
+/** In a path pattern `*` stands for any characters; a slash at its start is optional. */
 function matcherOf(pattern: string): Behavior["matches"] {
   const source = pattern
     .replace(/^\//, "")
-    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
-    .replaceAll("*", ".*")
-    .replaceAll("?", ".");
+    .replace(/[.+?^${}()|[\]\\]/g, "\\$&")
+    .replaceAll("*", ".*");
   const expression = new RegExp(`^/?${source}$`, "s");
   return (path) => expression.test(path);
 }

@@ -1,12 +1,8 @@
 import { Properties } from "../gateway/properties.ts";
 import type { Resource } from "../template/assembly.ts";
 
-/** A header that a policy adds to answers, also in the place of the origin's own where it overrides. */
-export interface HeaderRule {
-  readonly name: string;
-  readonly value: string;
-  readonly override: boolean;
-}
+/** Names and values of headers. */
+export type Pairs = readonly (readonly [name: string, value: string])[];
 
 type Reader = (given: Properties) => string;
 
@@ -32,33 +28,26 @@ const security: Readonly<Record<string, readonly [header: string, members: reado
   ],
 };
 
-/** The headers of an AWS::CloudFront::ResponseHeadersPolicy. Throws a ModelError for what is not implemented. */
-export function readHeaders(policy: Resource): readonly HeaderRule[] {
+/** What an AWS::CloudFront::ResponseHeadersPolicy adds to answers. Throws a ModelError for what is not implemented. */
+export function readHeaders(policy: Resource): Pairs {
   const config = Properties.of(policy).optionalNested("ResponseHeadersPolicyConfig");
   config?.only({ implemented: ["SecurityHeadersConfig", "CustomHeadersConfig"], ignored: ["Comment", "Name"] });
   const secure = config?.optionalNested("SecurityHeadersConfig")?.only({ implemented: Object.keys(security) });
+  const overriding = { Override: true };
   const secured = Object.entries(security).flatMap(([name, [header, members, value]]) => {
-    const given = secure?.optionalNested(name)?.only({ implemented: ["Override", ...members] });
-    return given === undefined ? [] : [{ name: header, value: value(given), override: given.flag("Override") }];
+    const given = secure?.optionalNested(name)?.only({ implemented: members, harmless: overriding });
+    return given === undefined ? [] : [[header, value(given)] as const];
   });
   const custom = config?.optionalNested("CustomHeadersConfig")?.only({ implemented: ["Items"] });
   const added = (custom?.items("Items") ?? []).map((item) => {
-    item.only({ implemented: ["Header", "Value", "Override"] });
-    return { name: item.text("Header"), value: item.text("Value"), override: item.flag("Override") };
+    item.only({ implemented: ["Header", "Value"], harmless: overriding });
+    return [item.text("Header"), item.text("Value")] as const;
   });
   return [...secured, ...added];
 }
 
-/** Headers of an answer with those of a policy; names are compared without regard to case. */
-export function withPolicy(
-  headers: readonly (readonly [name: string, value: string])[],
-  rules: readonly HeaderRule[],
-): readonly (readonly [name: string, value: string])[] {
-  const has = (name: string) => headers.some(([given]) => given.toLowerCase() === name.toLowerCase());
-  const applied = rules.filter(({ name, override }) => override || !has(name));
-  const replaced = new Set(applied.map(({ name }) => name.toLowerCase()));
-  return [
-    ...headers.filter(([name]) => !replaced.has(name.toLowerCase())),
-    ...applied.map(({ name, value }) => [name, value] as const),
-  ];
+/** Headers of an answer with those of a policy in the place of its own; the case of names does not matter. */
+export function withPolicy(headers: Pairs, policy: Pairs): Pairs {
+  const replaced = new Set(policy.map(([name]) => name.toLowerCase()));
+  return [...headers.filter(([name]) => !replaced.has(name.toLowerCase())), ...policy];
 }

@@ -1,23 +1,20 @@
 import { createServer, type IncomingMessage, request as requestOf, type Server, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import type { RawReply } from "../forward.ts";
+import type { StoredObject } from "../buckets/buckets.ts";
 import { listenOn } from "../free-port.ts";
 import { headerList } from "../gateway/request.ts";
-import { edgeValues } from "./edge-function.ts";
 import type { Behavior, DistributionModel, Origin } from "./model.ts";
-import { type HeaderRule, withPolicy } from "./response-headers.ts";
+import { type Pairs, withPolicy } from "./response-headers.ts";
 
 /** What a distribution is served with. */
 export interface DistributionOptions {
   /** An object of a bucket; undefined when there is none. */
-  readonly object: (bucket: string, key: string) => Promise<RawReply | undefined>;
+  readonly object: (bucket: string, key: string) => StoredObject | undefined;
   /** A text of the template with addresses of this machine in the place of those on AWS. */
   readonly localized: (text: string) => string;
   /** Address that servers see requests come from, as they see an address of CloudFront; default: that of the viewer. */
   readonly edgeAddress?: string;
 }
-
-type Pairs = readonly (readonly [name: string, value: string])[];
 
 /** Headers that belong to one connection (RFC 9110 7.6.1). */
 const hopByHop = new Set([
@@ -73,28 +70,27 @@ export class DistributionServer {
       return reply(response, 403, [["Content-Type", "text/plain"]], text);
     }
     const viewer = (request.socket.remoteAddress ?? "").replace(/^::ffff:/, "");
-    const uri = rewritten(behavior, { request, path, query, viewer });
+    const uri = behavior.function?.run({ method, uri: path }) ?? path;
     if (behavior.origin.kind === "bucket") return this.answerObject(request, response, behavior, uri);
-    await this.pass(request, response, { origin: behavior.origin, viewer, rules: behavior.headers }, uri, query);
+    const from = { origin: behavior.origin, viewer, policy: behavior.headers };
+    await this.pass(request, response, from, query === undefined ? uri : `${uri}?${query}`);
   }
 
   private async answerObject(
     request: IncomingMessage,
     response: ServerResponse,
-    { origin, headers: rules }: Behavior,
+    behavior: Behavior,
     uri: string,
   ): Promise<void> {
+    const { origin, headers: given } = behavior;
     const bucket = origin.kind === "bucket" ? origin.bucket : "";
-    const found = await this.options.object(bucket, decoded(uri).slice(1));
-    const policy = rules.map((rule) => ({ ...rule, value: this.options.localized(rule.value) }));
+    const found = this.options.object(bucket, decoded(uri).slice(1));
+    const policy = given.map(([name, value]) => [name, this.options.localized(value)] as const);
     if (found === undefined) {
       return reply(response, 403, withPolicy([["Content-Type", "application/xml"]], policy), denied);
     }
     const kept = Object.entries(found.headers).filter(([name]) => ofObjects.has(name));
-    const headers = withPolicy(
-      kept.map(([name, value]) => [name, String(value)] as const),
-      policy,
-    );
+    const headers = withPolicy(kept, policy);
     const { etag } = found.headers;
     if (etag !== undefined && request.headers["if-none-match"] === etag) return reply(response, 304, headers, "");
     reply(response, 200, headers, request.method === "HEAD" ? "" : found.body, found.body.length);
@@ -104,21 +100,20 @@ export class DistributionServer {
   private pass(
     request: IncomingMessage,
     response: ServerResponse,
-    { origin, viewer, rules }: { origin: Origin & { kind: "server" }; viewer: string; rules: readonly HeaderRule[] },
-    uri: string,
-    query: string | undefined,
+    { origin, viewer, policy }: { origin: Origin & { kind: "server" }; viewer: string; policy: Pairs },
+    path: string,
   ): Promise<void> {
     const { localized, edgeAddress } = this.options;
     const { hostname, port } = new URL(localized(`https://${origin.host}`));
     const options = {
-      ...{ hostname, port, method: request.method, path: query === undefined ? uri : `${uri}?${query}` },
+      ...{ hostname, port, method: request.method, path },
       headers: originHeaders(headerList(request), origin, viewer).flat(),
       ...(edgeAddress !== undefined && { localAddress: edgeAddress }),
     };
     return new Promise((resolve, reject) => {
       const sent = requestOf(options, (received) => {
         const headers = headerList(received).filter(([name]) => !hopByHop.has(name.toLowerCase()));
-        response.writeHead(received.statusCode ?? 502, withPolicy(headers, rules).flat());
+        response.writeHead(received.statusCode ?? 502, withPolicy(headers, policy).flat());
         pipeline(received, response).then(resolve, reject);
       });
       sent.on("error", reject);
@@ -130,40 +125,6 @@ export class DistributionServer {
 function splitTarget(target: string): readonly [path: string, query: string | undefined] {
   const cut = target.indexOf("?");
   return cut < 0 ? [target, undefined] : [target.slice(0, cut), target.slice(cut + 1)];
-}
-
-interface Viewed {
-  readonly request: IncomingMessage;
-  readonly path: string;
-  readonly query: string | undefined;
-  readonly viewer: string;
-}
-
-/** The path that the function at the edge makes of a request's. */
-function rewritten({ function: edge }: Behavior, { request, path, query, viewer }: Viewed): string {
-  if (edge === undefined) return path;
-  const headers = headerList(request).map(([name, value]) => [name.toLowerCase(), value] as const);
-  const shown = headers.filter(([name]) => name !== "cookie");
-  const cookies = headers.filter(([name]) => name === "cookie").flatMap(([, value]) => value.split(/; */));
-  const result = edge.run(
-    {
-      method: request.method ?? "GET",
-      uri: path,
-      querystring: edgeValues([...new URLSearchParams(query ?? "")]),
-      headers: edgeValues(shown),
-      cookies: edgeValues(cookies.map((cookie) => pairOf(cookie))),
-    },
-    viewer,
-  );
-  if (result.statusCode !== undefined || result.uri === undefined) {
-    throw new Error("the local runner knows functions at the edge that change the path only");
-  }
-  return result.uri;
-}
-
-function pairOf(cookie: string): readonly [string, string] {
-  const [name = "", ...value] = cookie.split("=");
-  return [name, value.join("=")];
 }
 
 function originHeaders(given: Pairs, origin: Origin & { kind: "server" }, viewer: string): Pairs {

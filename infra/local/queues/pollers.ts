@@ -1,8 +1,7 @@
 import type { FunctionDefinition, Outcome } from "../functions/functions.ts";
 import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
-import { isFifo } from "./fifo-queues.ts";
-import type { Queues } from "./queues.ts";
+import { isFifo, type Queues } from "./queues.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -11,7 +10,6 @@ export interface QueueMapping {
   readonly path: string;
   readonly queue: string;
   readonly queue_arn: string;
-  readonly visibility_ms: number;
   readonly function: FunctionDefinition;
   readonly batch_size: number;
   readonly window_ms: number;
@@ -42,7 +40,7 @@ export type BatchChange = (batch: QueueBatch) => readonly (readonly QueueRecord[
 
 /** What a poller needs from the runner. */
 export interface PollerHost {
-  readonly queues: Pick<Queues, "ask">;
+  readonly queues: Pick<Queues, "call">;
   readonly region: string;
   readonly change?: BatchChange | undefined;
   invoke(name: string, event: unknown): Promise<Outcome>;
@@ -104,7 +102,6 @@ export function queueMapping(
     path,
     queue: queue.attributes["QueueName"] ?? "",
     queue_arn,
-    visibility_ms: visibility * 1000,
     function: target,
     batch_size,
     window_ms: window * 1000,
@@ -217,7 +214,7 @@ export class QueuePoller {
 
   private async receive(wanted: number): Promise<QueueRecord[]> {
     const { queue, queue_arn } = this.mapping;
-    const answer = await this.host.queues.ask("ReceiveMessage", {
+    const answer = await this.host.queues.call("ReceiveMessage", {
       QueueUrl: queue,
       MaxNumberOfMessages: Math.min(wanted, maxReceived),
       MessageSystemAttributeNames: ["All"],
@@ -230,7 +227,7 @@ export class QueuePoller {
   /** Hands a batch over and deletes what was done; the rest comes back when its visibility timeout passes. */
   private async deliver(records: readonly QueueRecord[]): Promise<void> {
     const { change } = this.host;
-    const { queue, function: target, visibility_ms } = this.mapping;
+    const { queue, function: target } = this.mapping;
     const batches = change === undefined ? [records] : change({ queue, functionName: target.name, records });
     const failed = new Set<string>();
     await Promise.all(
@@ -240,14 +237,10 @@ export class QueuePoller {
     );
     const seen = new Set(batches.flat().map(({ messageId }) => messageId));
     const done = records.filter(({ messageId }) => seen.has(messageId) && !failed.has(messageId));
-    if (done.length < records.length && !this.stopped) {
-      const back = setTimeout(() => this.wake(), visibility_ms + 1);
-      back.unref();
-    }
     for (let at = 0; at < done.length; at += maxReceived) {
       const some = done.slice(at, at + maxReceived);
       const entries = some.map(({ receiptHandle }, id) => ({ Id: String(id), ReceiptHandle: receiptHandle }));
-      await this.host.queues.ask("DeleteMessageBatch", { QueueUrl: queue, Entries: entries });
+      await this.host.queues.call("DeleteMessageBatch", { QueueUrl: queue, Entries: entries });
     }
   }
 

@@ -1,77 +1,68 @@
+import { createHash } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { AwsError } from "../aws-error.ts";
-import type { Emulator } from "../emulator/emulator.ts";
-import { type RawReply, unverifiedHeaders } from "../forward.ts";
-import type { Resource } from "../template/assembly.ts";
+import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
-import { FifoQueues, isFifo } from "./fifo-queues.ts";
-import { type HeldMessage, HeldMessages } from "./held-messages.ts";
+import { LocalQueue, type QueueClock, type QueueCounts } from "./queue.ts";
+import { type Message, QueueStore } from "./queue-store.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
 /** What the queues need. */
 export interface QueuesOptions {
   readonly resources: readonly Resource[];
-  readonly region: string;
+  /** Folder of what they keep. */
   readonly dataDir: string;
-  /** Where standard queues are kept. */
-  readonly emulator: Emulator;
-  /** How much faster delays pass. */
-  readonly timeScale: number;
+  readonly clock?: QueueClock;
+  /** How much faster delays pass; default 1. */
+  readonly timeScale?: number;
   /** Told the name of a queue that has something new to receive. */
   readonly arrived?: (queue: string) => void;
 }
 
-/** Messages of a queue, as CloudWatch counts them. */
-export interface QueueCounts {
-  /** To be received. */
-  readonly visible: number;
-  /** Received, not deleted, and not visible again. */
-  readonly in_flight: number;
-  /** Held back by their delay. */
-  readonly delayed: number;
+interface Known {
+  readonly queue: LocalQueue;
+  readonly store: QueueStore;
+  readonly content_based: boolean;
+  readonly delay_seconds: number;
+  readonly visibility_seconds: number;
 }
 
-/** What the server would forget about a message: it knows groups on FIFO queues only, and no delay but its own. */
-interface Facts {
-  readonly message_id: string;
-  readonly sent_ms: number;
-  readonly group_id: string | undefined;
-  /** Trace header of X-Ray. */
-  readonly trace: string | undefined;
+const realClock: QueueClock = {
+  now: () => Date.now(),
+  after: (ms, callback) => void setTimeout(callback, ms).unref(),
+};
+
+/** A message of a FIFO queue stays hidden for so long at least, however fast delays pass: its reader may be at work. */
+const leastHiddenMs = 6_000;
+
+/** Bounds of SQS (AWS docs: SQS message quotas, SendMessage, ReceiveMessage). */
+const quotas = { entries: 10, receive: 10, body_bytes: 2 ** 20, delay_seconds: 900, visibility_seconds: 43_200 };
+
+/** Whether a queue of this name is a FIFO queue. */
+export function isFifo(name: string): boolean {
+  return name.endsWith(".fifo");
 }
 
-/** SQS refuses longer delays (AWS docs: SendMessage); the server would take them. */
-const maxDelaySeconds = 900;
-/** Entries of one SendMessageBatch. */
-const maxBatch = 10;
-/** Messages whose facts are remembered; older ones show the server's own. */
-const maxFacts = 20_000;
-
-/** Attributes of SQS by property of the template, with their defaults. Delays are the runner's, not the server's. */
-const defaults = { MessageRetentionPeriod: 345_600, VisibilityTimeout: 30 } as const;
-
-/** The queues of the template: standard queues on the server of queues and buckets, FIFO queues in this process. */
+/**
+ * The queues of a template, in this process: the JSON protocol of SQS with the rules of `LocalQueue`. Delays are timers
+ * of milliseconds: SQS counts them in whole seconds, which a time scale of a few hundred would round to nothing.
+ */
 export class Queues {
   private readonly options: QueuesOptions;
-  private readonly byName = new Map<string, Resource>();
-  private readonly held: HeldMessages;
-  private readonly fifo: FifoQueues;
-  private readonly facts = new Map<string, Facts>();
+  private readonly clock: QueueClock;
+  private readonly byName = new Map<string, Known>();
 
+  /** Opens what an earlier run kept. Throws an AssemblyError for a queue that SQS would refuse. */
   constructor(options: QueuesOptions) {
     this.options = options;
-    this.held = new HeldMessages(options.timeScale, (queue, messages) => this.release(queue, messages));
-    this.fifo = new FifoQueues(options);
-    for (const resource of options.resources) {
-      if (resource.type === "AWS::SQS::Queue") this.byName.set(resource.attributes["QueueName"] ?? "", resource);
+    this.clock = options.clock ?? realClock;
+    mkdirSync(join(options.dataDir, "queues"), { recursive: true });
+    for (const resource of options.resources.filter(({ type }) => type === "AWS::SQS::Queue")) {
+      const name = resource.attributes["QueueName"] ?? "";
+      this.byName.set(name, this.make(name, resource));
     }
-  }
-
-  /** Makes the queues on the server, which it starts where the template has any. */
-  async start(): Promise<void> {
-    if (this.byName.size === 0) return;
-    await this.options.emulator.start();
-    for (const [name, { properties }] of this.byName) if (!isFifo(name)) await this.create(name, properties);
   }
 
   /** Names of the queues. */
@@ -81,202 +72,219 @@ export class Queues {
 
   /** ARN of a queue by its URL. Throws the AwsError of SQS for an unknown one. */
   arnOf(url: unknown): string {
-    const arn = this.byName.get(nameIn(url))?.attributes["Arn"];
-    if (arn !== undefined) return arn;
-    throw new AwsError(400, "AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist.");
+    return this.known(url).queue.settings.arn;
   }
 
-  /** Does an allowed call. Throws an AwsError for a delay that SQS would refuse. */
-  async call(operation: string, body: Body): Promise<RawReply> {
-    const name = nameIn(body["QueueUrl"]);
-    if (isFifo(name)) return json(await this.fifo.call(operation, body));
-    refuseLongDelays(body);
+  /** Does a call that is allowed. Rejects with the AwsError of SQS. */
+  async call(operation: string, body: Body): Promise<Body> {
+    const known = this.known(body["QueueUrl"]);
     switch (operation) {
       case "SendMessage":
-        return this.sendOne(name, body);
+        return this.sendOne(known, body);
       case "SendMessageBatch":
-        return this.sendBatch(name, body);
+        return inBatch(body, (entry) => this.sendOne(known, entry));
       case "ReceiveMessage":
-        return changed(await this.forward(operation, body), (answer) => this.withFacts(answer));
-      case "PurgeQueue":
-        this.held.purge(name);
-        return this.forward(operation, body);
+        return this.receive(known, body);
+      case "DeleteMessage":
+        return deleteOne(known, body);
+      case "DeleteMessageBatch":
+        return inBatch(body, (entry) => deleteOne(known, entry));
       default:
-        return this.forward(operation, body);
+        throw notImplemented(operation);
     }
   }
 
   /** Sends a message of the runner itself to a queue by its ARN. */
   async send(arn: string, message: string): Promise<void> {
-    await this.ask("SendMessage", { QueueUrl: arn.replaceAll(":", "/"), MessageBody: message });
-  }
-
-  /** Does a call of the runner itself and reads the answer. Throws when SQS refuses it. */
-  async ask(operation: string, body: Body): Promise<Body> {
-    const reply = await this.call(operation, body);
-    if (reply.status !== 200) throw new Error(`${operation} failed: ${reply.body.toString()}`);
-    const answer: unknown = JSON.parse(reply.body.toString() || "{}");
-    return isRecord(answer) ? answer : {};
+    await this.call("SendMessage", { QueueUrl: arn.replaceAll(":", "/"), MessageBody: message });
   }
 
   /** How many messages a queue holds. */
-  async counts(queue: string): Promise<QueueCounts> {
-    const names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
-    const { Attributes: found } = await this.ask("GetQueueAttributes", { QueueUrl: queue, AttributeNames: names });
-    const [visible = 0, in_flight = 0] = names.map((name) => Number(isRecord(found) ? found[name] : 0));
-    return { visible, in_flight, delayed: this.held.count(queue) };
+  counts(queue: string): QueueCounts {
+    return this.known(queue).queue.counts();
   }
 
-  /** What the messages say that may be received now; they stay where they are. */
-  async bodies(queue: string): Promise<string[]> {
-    if (isFifo(queue)) return this.fifo.bodies(queue);
-    const found = new Map<string, { readonly body: string; readonly ReceiptHandle: unknown }>();
-    for (;;) {
-      const wanted = { QueueUrl: queue, MaxNumberOfMessages: maxBatch };
-      const { Messages: messages } = await this.ask("ReceiveMessage", wanted);
-      if (!Array.isArray(messages) || messages.length === 0) break;
-      for (const { MessageId, Body, ReceiptHandle } of messages as Body[]) {
-        found.set(String(MessageId), { body: String(Body), ReceiptHandle });
-      }
+  /** What the messages of a queue say that are neither delayed nor in flight; they stay where they are. */
+  bodies(queue: string): string[] {
+    return this.known(queue).queue.bodies();
+  }
+
+  /** Forgets every message of a queue. */
+  purge(queue: string): void {
+    this.known(queue).queue.purge();
+  }
+
+  /** Lets go of the files. */
+  stop(): void {
+    for (const { store } of this.byName.values()) store.close();
+  }
+
+  private known(url: unknown): Known {
+    const known = this.byName.get(String(url).split("/").at(-1) ?? "");
+    if (known !== undefined) return known;
+    throw new AwsError(400, "QueueDoesNotExist", "The specified queue does not exist.");
+  }
+
+  private make(name: string, resource: Resource): Known {
+    const { properties, attributes } = resource;
+    const dead = deadLettersOf(name, resource, this.options.resources);
+    const arn = attributes["Arn"] ?? "";
+    const settings = {
+      ...{ arn, fifo: isFifo(name), retention_ms: Number(properties["MessageRetentionPeriod"] ?? 345_600) * 1000 },
+      deduplication: properties["DeduplicationScope"] === "messageGroup" ? "messageGroup" : "queue",
+      max_receives: dead?.max_receives ?? Number.POSITIVE_INFINITY,
+    } as const;
+    if (properties["FifoThroughputLimit"] === "perMessageGroupId" && settings.deduplication === "queue") {
+      throw new AssemblyError(resource.path, "a limit per message group needs deduplication per message group");
     }
-    for (const { ReceiptHandle } of found.values()) {
-      await this.ask("ChangeMessageVisibility", { QueueUrl: queue, ReceiptHandle, VisibilityTimeout: 0 });
-    }
-    return [...found.values()].map(({ body }) => body);
-  }
-
-  /** Hands what is still held to the server, which keeps it for the next run. */
-  async stop(): Promise<void> {
-    const left = await this.held.takeAll();
-    const now = Date.now();
-    this.fifo.stop();
-    for (const queue of this.names.filter((name) => !isFifo(name))) {
-      const entries = left
-        .filter((held) => held.queue === queue)
-        .map(({ message: { MessageBody }, due_ms }, at) => {
-          const seconds = Math.ceil((due_ms - now) / 1000);
-          return { Id: String(at), MessageBody, DelaySeconds: Math.min(maxDelaySeconds, Math.max(0, seconds)) };
-        });
-      for (let at = 0; at < entries.length; at += maxBatch) {
-        const Entries = entries.slice(at, at + maxBatch);
-        await this.forward("SendMessageBatch", { QueueUrl: queue, Entries }).catch(() => undefined);
-      }
-    }
-  }
-
-  private async forward(operation: string, body: Body): Promise<RawReply> {
-    const { emulator, region } = this.options;
-    const { origin, forwarder } = await emulator.server();
-    const url = `${origin}/000000000000/${nameIn(body["QueueUrl"])}`;
-    const sent = JSON.stringify(body["QueueUrl"] === undefined ? body : { ...body, QueueUrl: url });
-    return forwarder.post("/", unverifiedHeaders(`AmazonSQS.${operation}`, "sqs", region), sent);
-  }
-
-  /** Delay of a message in seconds: its own or the queue's. A message that SQS would not take has none. */
-  private delayOf(queue: string, message: Body): number {
-    const text = message["MessageBody"];
-    if (typeof text !== "string" || text === "") return 0;
-    return Number(message["DelaySeconds"] ?? this.byName.get(queue)?.properties["DelaySeconds"] ?? 0);
-  }
-
-  private async sendOne(queue: string, body: Body): Promise<RawReply> {
-    const { DelaySeconds: _, ...message } = body;
-    const delay = this.delayOf(queue, body);
-    if (delay > 0) return json(this.held.hold(queue, message, delay));
-    const reply = await this.forward("SendMessage", message);
-    if (reply.status === 200) this.took(queue, JSON.parse(reply.body.toString())["MessageId"], message);
-    return reply;
-  }
-
-  private async sendBatch(queue: string, body: Body): Promise<RawReply> {
-    const entries: Body[] = (Array.isArray(body["Entries"]) ? body["Entries"] : []).filter(isRecord);
-    const later = entries.filter((entry) => this.delayOf(queue, entry) > 0);
-    const now = entries.filter((entry) => !later.includes(entry));
-    const held = () =>
-      later.map(({ Id, DelaySeconds: _, ...message }, at) => {
-        const delay = this.delayOf(queue, later[at] ?? {});
-        return { Id, ...this.held.hold(queue, { ...message, QueueUrl: queue }, delay) };
-      });
-    if (now.length === 0 && later.length > 0) return json({ Successful: held() });
-    const plain = now.map(({ DelaySeconds: _, ...entry }) => entry);
-    const reply = await this.forward("SendMessageBatch", { ...body, Entries: plain });
-    if (reply.status !== 200) return reply;
-    return changed(reply, (answer) => {
-      const successful = listOf(answer["Successful"]);
-      for (const { Id, MessageId } of successful) {
-        this.took(queue, MessageId, now.find((entry) => entry["Id"] === Id) ?? {});
-      }
-      return { ...answer, Successful: [...successful, ...held()] };
+    const store = new QueueStore(join(this.options.dataDir, "queues", `${name}.ndjson`));
+    const queue = new LocalQueue(settings, store, {
+      clock: this.clock,
+      bury: (message) => this.known(dead?.name).queue.take(message, arn),
+      changed: () => this.options.arrived?.(name),
     });
+    return {
+      ...{ queue, store },
+      content_based: properties["ContentBasedDeduplication"] === true,
+      delay_seconds: Number(properties["DelaySeconds"] ?? 0),
+      visibility_seconds: Number(properties["VisibilityTimeout"] ?? 30),
+    };
   }
 
-  private async release(queue: string, messages: readonly HeldMessage[]): Promise<void> {
-    const Entries = messages.map(({ message: { QueueUrl: _, ...entry } }, at) => ({ ...entry, Id: String(at) }));
-    const reply = await this.forward("SendMessageBatch", { QueueUrl: queue, Entries });
-    if (reply.status !== 200) {
-      // Each was small enough for itself when it came; together they may be too large.
-      if (messages.length > 1) for (const message of messages) await this.release(queue, [message]);
-      else process.stderr.write(`A delayed message was refused: ${reply.body.toString()}\n`);
-      return;
+  private sendOne({ queue, content_based, delay_seconds }: Known, message: Body): Body {
+    const { MessageBody: body, MessageAttributes: attributes } = message;
+    const { fifo } = queue.settings;
+    if (typeof body !== "string" || body === "") throw missing("MessageBody");
+    if (Buffer.byteLength(body) > quotas.body_bytes) {
+      throw invalid("One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes.");
     }
-    const { Successful: successful, Failed: failed } = JSON.parse(reply.body.toString());
-    for (const { Id, MessageId } of listOf(successful)) {
-      const held = messages[Number(Id)];
-      if (held !== undefined) this.took(queue, MessageId, held.message, held);
+    const foreign = fifo ? "DelaySeconds" : "MessageDeduplicationId";
+    if (message[foreign] !== undefined) {
+      const reason = "The request include parameter that is not valid for this queue type.";
+      throw invalid(`Value ${message[foreign]} for parameter ${foreign} is invalid. Reason: ${reason}`);
     }
-    for (const { Message } of listOf(failed)) process.stderr.write(`A delayed message was refused: ${Message}\n`);
-  }
-
-  /** The server took a message: what it will not tell again is remembered, and who waits for messages is woken. */
-  private took(queue: string, id: unknown, message: Body, was?: Pick<Facts, "message_id" | "sent_ms">): void {
-    const group = message["MessageGroupId"];
-    const group_id = typeof group === "string" ? group : undefined;
+    const seconds = Number(message["DelaySeconds"] ?? delay_seconds);
+    if (!(seconds >= 0 && seconds <= quotas.delay_seconds)) {
+      const reason = `DelaySeconds must be >= 0 and <= ${quotas.delay_seconds}.`;
+      throw invalid(`Value ${seconds} for parameter DelaySeconds is invalid. Reason: ${reason}`);
+    }
+    const group = word(message, "MessageGroupId");
+    const digest = fifo && content_based ? createHash("sha256").update(body).digest("hex") : undefined;
+    const deduplication = word(message, "MessageDeduplicationId") ?? digest;
+    if (fifo && group === undefined) throw missing("MessageGroupId");
+    if (fifo && deduplication === undefined) {
+      const either = "ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly";
+      throw invalid(`The queue should either have ${either}`);
+    }
     const trace = traceIn(message);
-    if (was !== undefined || group_id !== undefined || trace !== undefined) {
-      const { message_id = String(id), sent_ms = Date.now() } = was ?? {};
-      this.facts.set(String(id), { message_id, sent_ms, group_id, trace });
-    }
-    const [oldest] = this.facts.keys();
-    if (this.facts.size > maxFacts && oldest !== undefined) this.facts.delete(oldest);
-    this.options.arrived?.(queue);
+    const draft = {
+      body,
+      ...(group !== undefined && { group }),
+      ...(deduplication !== undefined && { deduplication }),
+      ...(isRecord(attributes) && { attributes }),
+      ...(trace !== undefined && { trace }),
+    };
+    const { id, sequence } = queue.send(draft, (seconds * 1000) / (this.options.timeScale ?? 1));
+    return { MessageId: id, MD5OfMessageBody: md5(body), ...(fifo && { SequenceNumber: sequence }) };
   }
 
-  private withFacts(answer: Body): Body {
-    const messages = listOf(answer["Messages"]).map((message) => {
-      const facts = this.facts.get(String(message["MessageId"]));
-      if (facts === undefined) return message;
-      const given = message["Attributes"];
-      const more = {
-        SentTimestamp: String(facts.sent_ms),
-        ...(facts.group_id !== undefined && { MessageGroupId: facts.group_id }),
-        ...(facts.trace !== undefined && { AWSTraceHeader: facts.trace }),
-      };
-      return {
-        ...message,
-        MessageId: facts.message_id,
-        ...(isRecord(given) && { Attributes: { ...given, ...more } }),
-      };
-    });
-    return messages.length === 0 ? answer : { ...answer, Messages: messages };
+  private receive({ queue, visibility_seconds }: Known, body: Body): Body {
+    for (const unknown of ["ReceiveRequestAttemptId", "WaitTimeSeconds"]) {
+      if (body[unknown] !== undefined) throw notImplemented(unknown);
+    }
+    const most = number(body, "MaxNumberOfMessages", 1, 1, quotas.receive);
+    const ms = number(body, "VisibilityTimeout", visibility_seconds, 0, quotas.visibility_seconds) * 1000;
+    // A message of a FIFO queue holds back its group, so it alone comes again the earlier, the faster delays pass.
+    const { timeScale = 1 } = this.options;
+    const hiddenMs = queue.settings.fifo ? Math.max(Math.min(ms, leastHiddenMs), ms / timeScale) : ms;
+    const found = queue.receive(most, hiddenMs);
+    return found.length === 0 ? {} : { Messages: found.map(shown) };
   }
+}
 
-  private async create(name: string, properties: Body): Promise<void> {
-    const given = Object.entries(defaults).map(([attribute, value]) => [
-      attribute,
-      String(properties[attribute] ?? value),
-    ]);
-    const redrive = properties["RedrivePolicy"];
-    const RedrivePolicy = isRecord(redrive) ? JSON.stringify(redrive) : "";
-    // A queue of an earlier run takes the settings of this template, as it would at a deployment.
-    const Attributes = { ...Object.fromEntries(given), RedrivePolicy };
-    for (const [operation, body] of [
-      ["CreateQueue", { QueueName: name }],
-      ["SetQueueAttributes", { QueueUrl: name, Attributes }],
-    ] as const) {
-      const reply = await this.forward(operation, body);
-      if (reply.status !== 200) throw new Error(`The queue ${name} cannot be made: ${reply.body.toString()}`);
+/** Where the dead letters of a queue go; undefined when it has none. Throws an AssemblyError for a wrong one. */
+function deadLettersOf(name: string, { path, properties }: Resource, resources: readonly Resource[]) {
+  if (isFifo(name) !== (properties["FifoQueue"] === true)) {
+    throw new AssemblyError(path, "the name of a FIFO queue, and of no other, ends with .fifo");
+  }
+  if (isFifo(name) && properties["DelaySeconds"] !== undefined) {
+    throw new AssemblyError(path, "DelaySeconds is not known for a FIFO queue");
+  }
+  const redrive = properties["RedrivePolicy"];
+  if (!isRecord(redrive)) return undefined;
+  const arn = String(redrive["deadLetterTargetArn"]);
+  const dead = resources.find(({ attributes }) => attributes["Arn"] === arn)?.attributes["QueueName"];
+  if (dead === undefined || isFifo(dead) !== isFifo(name)) {
+    throw new AssemblyError(path, `its dead letters need a queue of the template and of its own type, not ${arn}`);
+  }
+  return { name: dead, max_receives: Number(redrive["maxReceiveCount"]) };
+}
+
+function deleteOne({ queue }: Known, { ReceiptHandle: handle }: Body): Body {
+  if (queue.delete(String(handle))) return {};
+  throw invalid(`Value ${handle} for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.`);
+}
+
+/** Does a call for each entry, in their order; one that is refused holds no other. */
+function inBatch({ Entries: given }: Body, act: (entry: Body) => Body): Body {
+  const entries: Body[] = Array.isArray(given) ? given.filter(isRecord) : [];
+  if (entries.length === 0) throw new AwsError(400, "EmptyBatchRequest", "There should be at least one entry.");
+  if (entries.length > quotas.entries) {
+    throw new AwsError(
+      400,
+      "TooManyEntriesInBatchRequest",
+      `Maximum number of entries per request are ${quotas.entries}.`,
+    );
+  }
+  if (new Set(entries.map(({ Id }) => Id)).size < entries.length) {
+    throw new AwsError(400, "BatchEntryIdsNotDistinct", "Two or more batch entries have the same Id.");
+  }
+  const bytes = entries.reduce((sum, { MessageBody: body }) => sum + Buffer.byteLength(String(body ?? "")), 0);
+  if (bytes > quotas.body_bytes) {
+    throw new AwsError(400, "BatchRequestTooLong", `Batch requests cannot be longer than ${quotas.body_bytes} bytes.`);
+  }
+  const [successful, failed]: [Body[], Body[]] = [[], []];
+  for (const entry of entries) {
+    const { Id } = entry;
+    try {
+      successful.push({ Id, ...act(entry) });
+    } catch (error) {
+      if (!(error instanceof AwsError)) throw error;
+      failed.push({ Id, SenderFault: true, Code: error.type, Message: error.message });
     }
   }
+  return { Successful: successful, Failed: failed };
+}
+
+/** A message as ReceiveMessage shows it with all attributes. */
+function shown(message: Message): Body {
+  const { id, body, group, deduplication, sequence, trace, attributes, source_arn } = message;
+  return {
+    MessageId: id,
+    ReceiptHandle: message.handle,
+    Body: body,
+    MD5OfBody: md5(body),
+    Attributes: {
+      SenderId: "local",
+      SentTimestamp: String(message.sent_ms),
+      ApproximateReceiveCount: String(message.receives),
+      ApproximateFirstReceiveTimestamp: String(message.first_received_ms),
+      ...(group !== undefined && { MessageGroupId: group }),
+      ...(deduplication !== undefined && { MessageDeduplicationId: deduplication }),
+      ...(sequence !== undefined && { SequenceNumber: sequence }),
+      ...(trace !== undefined && { AWSTraceHeader: trace }),
+      ...(source_arn !== undefined && { DeadLetterQueueSourceArn: source_arn }),
+    },
+    ...(attributes !== undefined && { MessageAttributes: attributes }),
+  };
+}
+
+/** A group or an identifier; undefined when there is none. */
+function word(message: Body, name: string): string | undefined {
+  const value = message[name];
+  if (value === undefined || value === "") return undefined;
+  if (typeof value === "string" && /^[!-~]{1,128}$/.test(value)) return value;
+  throw invalid(`Value ${value} for parameter ${name} is invalid.`);
 }
 
 /** The trace header that a sender gave a message, the one system attribute that SQS takes. */
@@ -285,30 +293,25 @@ function traceIn({ MessageSystemAttributes: attributes }: Body): string | undefi
   return isRecord(header) ? String(header["StringValue"]) : undefined;
 }
 
-function nameIn(url: unknown): string {
-  return String(url).split("/").at(-1) ?? "";
+function number(body: Body, name: string, usual: number, least: number, most: number): number {
+  const value = Number(body[name] ?? usual);
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  const reason = `Must be between ${least} and ${most}, if provided.`;
+  throw invalid(`Value ${body[name]} for parameter ${name} is invalid. Reason: ${reason}`);
 }
 
-function listOf(value: unknown): Body[] {
-  return (Array.isArray(value) ? value : []).filter(isRecord);
+function md5(text: string): string {
+  return createHash("md5").update(text).digest("hex");
 }
 
-function json(value: object): RawReply {
-  return { status: 200, headers: {}, body: Buffer.from(JSON.stringify(value)) };
+function missing(name: string): AwsError {
+  return new AwsError(400, "MissingParameter", `The request must contain the parameter ${name}.`);
 }
 
-/** A good answer of the server, changed. */
-function changed(reply: RawReply, change: (answer: Body) => Body): RawReply {
-  if (reply.status !== 200) return reply;
-  return { ...reply, body: Buffer.from(JSON.stringify(change(JSON.parse(reply.body.toString() || "{}")))) };
+function invalid(text: string): AwsError {
+  return new AwsError(400, "InvalidParameterValue", text);
 }
 
-function refuseLongDelays(body: Body): void {
-  const entries = Array.isArray(body["Entries"]) ? body["Entries"] : [];
-  for (const entry of [body, ...entries]) {
-    const delay = isRecord(entry) ? Number(entry["DelaySeconds"] ?? 0) : 0;
-    if (delay >= 0 && delay <= maxDelaySeconds) continue;
-    const text = `Value ${delay} for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.`;
-    throw new AwsError(400, "InvalidParameterValue", text);
-  }
+function notImplemented(what: string): AwsError {
+  return new AwsError(501, "NotImplemented", `The local runner does not know ${what} of SQS.`);
 }

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import {
   DeleteObjectCommand,
   GetObjectCommand,
-  HeadObjectCommand,
   ListBucketsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
@@ -67,8 +66,8 @@ const stack: TestStack = {
     writer: {
       code: callerCode,
       statements: [
-        allow(["s3:PutObject", "s3:GetObject", "s3:DeleteObject"], arnOf("Plain", "/mine/*")),
-        allow(["s3:PutObject", "s3:DeleteObject"], [arnOf("Locked", "/*"), arnOf("Shut", "/*"), arnOf("Once", "/*")]),
+        allow(["s3:PutObject", "s3:GetObject"], arnOf("Plain", "/mine/*")),
+        allow(["s3:PutObject"], [arnOf("Locked", "/*"), arnOf("Shut", "/*"), arnOf("Once", "/*")]),
         allow(["s3:ListBucket"], arnOf("Locked")),
       ],
     },
@@ -109,8 +108,6 @@ describe("buckets of the template", () => {
     const { Body: found, ContentType } = await get("plain", "mine/a b/ä.gz");
     expect(await found?.transformToByteArray()).toEqual(Body);
     expect(ContentType).toBe("application/gzip");
-    const head = await writer().send(new HeadObjectCommand({ Bucket: "plain", Key: "mine/a b/ä.gz" }));
-    expect(head.ContentLength).toBe(256);
   });
 
   it("allow a role what its policies and that of the bucket allow, and hide what is not there", async () => {
@@ -127,8 +124,6 @@ describe("buckets of the template", () => {
     expect(await outcome(client("AKIAUNKNOWN").send(new GetObjectCommand({ Bucket: "plain", Key: "x" })))).toMatch(
       /^403 /,
     );
-    const deleted = await outcome(writer().send(new DeleteObjectCommand({ Bucket: "plain", Key: "mine/a b/ä.gz" })));
-    expect(deleted).toBe("200");
   });
 
   it("write an object that is to be new once, however many try at a time", async () => {
@@ -171,7 +166,13 @@ describe("buckets of the template", () => {
   });
 
   it("answer 501 to what they do not imitate", async () => {
-    expect(await outcome(writer().send(new DeleteObjectCommand({ Bucket: "locked", Key: "a/1" })))).toMatch(/^501 /);
+    const object = { Bucket: "locked", Key: "a/1" };
+    expect(await outcome(writer().send(new DeleteObjectCommand(object)))).toMatch(/^501 /);
+    expect(await outcome(writer().send(new PutObjectCommand({ ...object, Body: "", Tagging: "a=b" })))).toMatch(
+      /^501 /,
+    );
+    expect(await outcome(writer().send(new GetObjectCommand({ ...object, Range: "bytes=0-1" })))).toMatch(/^501 /);
+    expect(await outcome(put("plain", `mine/${"a".repeat(201)}`))).toMatch(/^501 /);
     expect(await outcome(operator().send(new ListBucketsCommand({})))).toMatch(/^501 /);
     const version = new GetObjectCommand({ Bucket: "locked", Key: "a/1", VersionId: "1" });
     expect(await outcome(operator().send(version))).toMatch(/^501 /);

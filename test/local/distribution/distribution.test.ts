@@ -26,14 +26,14 @@ const files = new Map([
   ["assets/a b.js", "1"],
 ]);
 
-async function object(bucket: string, key: string) {
+function object(bucket: string, key: string) {
   const found = bucket === "files" ? files.get(key) : undefined;
   if (found === undefined) return undefined;
   const headers = {
     ...{ "content-type": "text/html", "cache-control": "no-cache", etag: '"1"', "x-amz-request-id": "1" },
     "strict-transport-security": "max-age=1",
   };
-  return { status: 200, headers, body: Buffer.from(found) };
+  return { headers, body: Buffer.from(found) };
 }
 
 function served(resources: readonly Resource[]): DistributionServer {
@@ -145,11 +145,11 @@ describe("a distribution", () => {
   });
 
   it("takes the first behaviour whose pattern matches, in their order", () => {
-    const ordered = ["/v2/*", "v2/?", "*.js"].map((PathPattern) => ({ ...behavior.api, PathPattern }));
+    const ordered = ["/v2/*", "v3*", "*.js"].map((PathPattern) => ({ ...behavior.api, PathPattern }));
     const model = readDistribution(template({ config: { CacheBehaviors: ordered } }));
     const first = (path: string) => model?.behaviors.findIndex(({ matches }) => matches(path));
-    const paths = ["/v2/me", "/v2/", "/v2/x.js", "/V2/me", "/v22/me", "/v2", "/a/b.js", "/xjs", "/"];
-    expect(paths.map(first)).toEqual([0, 0, 0, 3, 3, 3, 2, 3, 3]);
+    const paths = ["/v2/me", "/v2/", "/v2/x.js", "/V2/me", "/v3/x.js", "/v2", "/a/b.js", "/xjs", "/"];
+    expect(paths.map(first)).toEqual([0, 0, 0, 3, 1, 3, 2, 3, 3]);
   });
 
   it("answers 502 where the API is gone", async () => {
@@ -201,6 +201,11 @@ describe("a template whose distribution does what the runner does not", () => {
       "a security header of its own",
       { headers: { SecurityHeadersConfig: { XSSProtection: { Protection: true } } } },
       "XSSProtection",
+    ],
+    [
+      "a header that lets the origin's own through",
+      { headers: { SecurityHeadersConfig: { ContentTypeOptions: { Override: false } } } },
+      "Override",
     ],
   ];
 

@@ -28,11 +28,11 @@ function deployment(changes: Record<string, unknown>, sources = [page, settings]
 }
 
 /** What is stored by a deployment, in its order. */
-async function stored(changes: Record<string, unknown>, sources?: string[]) {
+function stored(changes: Record<string, unknown>, sources?: string[]) {
   const objects: [key: string, body: string, headers: object][] = [];
-  await deployFiles(
+  deployFiles(
     [deployment(changes, sources)],
-    async (bucket, key, body, headers) => {
+    (bucket, key, body, headers) => {
       objects.push([`${bucket}/${key}`, Buffer.from(body).toString(), headers]);
     },
     (text) => text.replace("https://pool.example", "http://127.0.0.1:1"),
@@ -41,18 +41,18 @@ async function stored(changes: Record<string, unknown>, sources?: string[]) {
 }
 
 describe("a deployment of files", () => {
-  it("stores every file of its assets below its prefix, with its type and the headers of the deployment", async () => {
+  it("stores every file of its assets below its prefix, with its type and the headers of the deployment", () => {
     const changes = { DestinationBucketKeyPrefix: "assets", SystemMetadata: { "cache-control": "no-cache" } };
-    const objects = await stored(changes, [page]);
+    const objects = stored(changes, [page]);
     expect(objects.map(([key, , headers]) => [key, headers]).sort()).toEqual([
       ["files/assets/deep/er/a.css", { "content-type": "text/css", "cache-control": "no-cache" }],
       ["files/assets/index.html", { "content-type": "text/html", "cache-control": "no-cache" }],
     ]);
   });
 
-  it("puts values of the stack into its documents, with addresses of this machine, and stays JSON", async () => {
+  it("puts values of the stack into its documents, with addresses of this machine, and stays JSON", () => {
     const changes = { SourceMarkers: markers, SourceMarkersConfig: [{}, { jsonEscape: true }] };
-    const [, , config] = await stored(changes);
+    const [, , config] = stored(changes);
     expect(config?.[0]).toBe("files/config.json");
     expect(JSON.parse(config?.[1] ?? "")).toEqual({ issuer: "http://127.0.0.1:1/x", name: 'a "name"' });
   });
@@ -62,9 +62,9 @@ describe("a deployment of files", () => {
     ["with other headers", { SystemMetadata: { "content-language": "de" } }, undefined, "content-language"],
     ["with values outside of JSON", { SourceMarkers: markers }, undefined, "JSON files only"],
     ["of an unknown type", {}, [asset("strange", { "a.exe": "" })], "a.exe"],
-  ])("%s stops the runner and is named", async (_, changes, sources, message) => {
-    await expect(stored(changes, sources)).rejects.toThrow(message);
-    await expect(stored(changes, sources)).rejects.toThrow("stack/copy");
+  ])("%s stops the runner and is named", (_, changes, sources, message) => {
+    expect(() => stored(changes, sources)).toThrow(message);
+    expect(() => stored(changes, sources)).toThrow("stack/copy");
   });
 
   it("names the function that copies on AWS, which does not run here", () => {

@@ -42,7 +42,7 @@ const policy = {
   SecurityHeadersConfig: {
     ContentSecurityPolicy: { ContentSecurityPolicy: "connect-src 'self' https://pool.example", Override: true },
     ContentTypeOptions: { Override: true },
-    StrictTransportSecurity: { AccessControlMaxAgeSec: 60, IncludeSubdomains: true, Override: false },
+    StrictTransportSecurity: { AccessControlMaxAgeSec: 60, IncludeSubdomains: true, Override: true },
   },
   CustomHeadersConfig: { Items: [{ Header: "Permissions-Policy", Value: "camera=()", Override: true }] },
 };

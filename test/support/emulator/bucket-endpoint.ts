@@ -5,8 +5,6 @@ import { join } from "node:path";
 import { AwsError } from "../../../infra/local/aws-error.ts";
 import { Buckets } from "../../../infra/local/buckets/buckets.ts";
 import { bucketError, bucketPlan } from "../../../infra/local/buckets/plan.ts";
-import { Emulator } from "../../../infra/local/emulator/emulator.ts";
-import { Guard } from "../../../infra/local/guard.ts";
 
 /** What a test does with a call to the bucket: nothing, a refusal before it is done, or the answer lost. */
 export type BucketInterference = undefined | "refuse" | "lose_answer";
@@ -34,12 +32,9 @@ const locked = {
 /** Starts a server with one bucket that locks its objects, and sets what the clients of S3 read of the environment. */
 export async function startBucketEndpoint(): Promise<BucketEndpoint> {
   const dataDir = mkdtempSync(join(tmpdir(), "brokerage-bucket-"));
-  const guard = new Guard();
-  const emulator = new Emulator({ region: "eu-west-1", dataDir, log: join(dataDir, "log"), guard });
   const attributes = { Arn: `arn:aws:s3:::${bucket}` };
   const resource = { type: "AWS::S3::Bucket", path: bucket, physical_id: bucket, properties: locked, attributes };
-  const buckets = new Buckets({ resources: [resource], emulator });
-  await buckets.start();
+  const buckets = new Buckets([resource], dataDir);
   const state = { interfere: (_operation: string, _key: string): BucketInterference => undefined };
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const bytes = Buffer.concat(await request.toArray());
@@ -68,8 +63,6 @@ export async function startBucketEndpoint(): Promise<BucketEndpoint> {
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
-      await emulator.stop();
-      await guard.stop();
       rmSync(dataDir, { recursive: true, force: true });
     },
   });

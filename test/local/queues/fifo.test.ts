@@ -1,79 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
-import type { QueueClock } from "../../../infra/local/queues/fifo-queue.ts";
-import { FifoQueues } from "../../../infra/local/queues/fifo-queues.ts";
+import { describe, expect, it } from "vitest";
 import { queueMapping } from "../../../infra/local/queues/pollers.ts";
-import type { Resource } from "../../../infra/local/template/assembly.ts";
+import { Queues } from "../../../infra/local/queues/queues.ts";
+import { arnOf, newFolder, queueOf, redriveTo, resource, type Shown } from "./fixture.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fifo-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-const arnOf = (name: string) => `arn:aws:sqs:eu-west-1:000000000000:${name}`;
-const redrive = { deadLetterTargetArn: arnOf("dead.fifo"), maxReceiveCount: 3 };
 const perGroup = { DeduplicationScope: "messageGroup", FifoThroughputLimit: "perMessageGroupId" };
-
-function resource(name: string, properties: Record<string, unknown> = {}): Resource {
-  const given = { QueueName: name, FifoQueue: true, ...properties };
-  const attributes = { Arn: arnOf(name), QueueName: name };
-  return { path: `test/${name}`, type: "AWS::SQS::Queue", physical_id: name, properties: given, attributes };
-}
-
-/** Time that passes only when a test says so. */
-class VirtualClock implements QueueClock {
-  private ms = 1_000_000;
-  private timers: { readonly at: number; readonly callback: () => void }[] = [];
-  readonly now = () => this.ms;
-  readonly after = (ms: number, callback: () => void) => {
-    const timer = { at: this.ms + ms, callback };
-    this.timers.push(timer);
-    return () => {
-      this.timers = this.timers.filter((one) => one !== timer);
-    };
-  };
-
-  /** Lets seconds pass, and calls back what is due on the way. */
-  pass(seconds: number): void {
-    this.ms += seconds * 1000;
-    const due = this.timers.filter(({ at }) => at <= this.ms);
-    this.timers = this.timers.filter(({ at }) => at > this.ms);
-    for (const { callback } of due) callback();
-  }
-}
-
-type Shown = { Body: string; ReceiptHandle: string; MessageId: string; Attributes: Record<string, string> };
 const groupOf = ({ Attributes }: Shown) => Attributes["MessageGroupId"] ?? "";
-let made = 0;
-
-function newFolder(): string {
-  made += 1;
-  return join(folder, String(made));
-}
-
-/** A queue of one test, and its dead letters. */
-function queueOf(properties: Record<string, unknown> = {}, dataDir = newFolder(), timeScale = 1) {
-  const clock = new VirtualClock();
-  const resources = [resource("q.fifo", { RedrivePolicy: redrive, ...properties }), resource("dead.fifo")];
-  const woken: string[] = [];
-  const arrived = (name: string) => void woken.push(name);
-  const queues = new FifoQueues({ resources, region: "eu-west-1", dataDir, clock, arrived, timeScale });
-  let ids = 0;
-  const call = (operation: string, body: object) => queues.call(operation, { QueueUrl: "q.fifo", ...body });
-  const send = (group: string, body: string, id?: string) => {
-    ids += 1;
-    const identifier = id ?? `id-${ids}`;
-    return call("SendMessage", { MessageBody: body, MessageGroupId: group, MessageDeduplicationId: identifier });
-  };
-  const receive = async (most = 10, more: object = {}) => {
-    const answer = await call("ReceiveMessage", { MaxNumberOfMessages: most, ...more });
-    return (answer["Messages"] ?? []) as Shown[];
-  };
-  const remove = (message: Shown | undefined) => call("DeleteMessage", { ReceiptHandle: message?.ReceiptHandle });
-  const bodies = async (most?: number) => (await receive(most)).map(({ Body }) => Body);
-  return { clock, queues, call, send, receive, remove, bodies, woken };
-}
 
 describe("a FIFO queue gives messages of one group", () => {
   it("in the order of sending, as many as are asked for before any of another group", async () => {
@@ -104,14 +36,6 @@ describe("a FIFO queue gives messages of one group", () => {
     expect(await bodies()).toEqual([]);
     clock.pass(0.001);
     expect(await bodies()).toEqual(["2", "3", "4"]);
-  });
-
-  it("not while one of them is in flight, although an earlier one is visible again", async () => {
-    const { call, send, bodies, receive } = queueOf();
-    for (const body of ["1", "2"]) await send("a", body);
-    const [first] = await receive();
-    await call("ChangeMessageVisibility", { ReceiptHandle: first?.ReceiptHandle, VisibilityTimeout: 0 });
-    expect(await bodies()).toEqual([]);
   });
 
   it("while other groups are in flight", async () => {
@@ -217,21 +141,6 @@ describe("a message of a FIFO queue", () => {
   });
 });
 
-describe("a receive that waits", () => {
-  it("ends with the first message, with one that becomes visible, or empty when its time is over", async () => {
-    const { clock, send, receive } = queueOf();
-    const first = receive(10, { WaitTimeSeconds: 20 });
-    await send("a", "1");
-    expect((await first).map(({ Body }) => Body)).toEqual(["1"]);
-    const empty = receive(10, { WaitTimeSeconds: 20 });
-    clock.pass(20);
-    expect(await empty).toEqual([]);
-    const visible = receive(10, { WaitTimeSeconds: 20 });
-    clock.pass(10);
-    expect(await visible).toHaveLength(1);
-  });
-});
-
 describe("a call that SQS would refuse", () => {
   const good = { MessageBody: "1", MessageGroupId: "a", MessageDeduplicationId: "1" };
   it.each<[string, string, object, RegExp]>([
@@ -254,7 +163,8 @@ describe("a call that SQS would refuse", () => {
       /same Id/,
     ],
     ["for eleven messages", "ReceiveMessage", { MaxNumberOfMessages: 11 }, /between 1 and 10/],
-    ["with 21 seconds", "ReceiveMessage", { WaitTimeSeconds: 21 }, /between 0 and 20/],
+    ["hidden for more than 12 hours", "ReceiveMessage", { VisibilityTimeout: 43_201 }, /between 0 and 43200/],
+    ["that waits", "ReceiveMessage", { WaitTimeSeconds: 20 }, /does not know WaitTimeSeconds/],
     ["of another queue", "ReceiveMessage", { QueueUrl: "x.fifo" }, /does not exist/],
     ["with an unknown operation", "AddPermission", {}, /does not know AddPermission/],
   ])("%s is refused", async (_, operation, body, message) => {
@@ -285,37 +195,26 @@ describe("a FIFO queue of a template", () => {
   });
 
   it("is counted and purged", async () => {
-    const { call, send, receive } = queueOf();
+    const { queues, send, receive } = queueOf();
     for (const [group, body] of ["a1", "a2", "b1"].map((text) => [text.slice(0, 1), text] as const)) {
       await send(group, body);
     }
     await receive(1);
-    const names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
-    const counts = () => call("GetQueueAttributes", { AttributeNames: names });
-    expect(await counts()).toEqual({ Attributes: { [names[0] ?? ""]: "2", [names[1] ?? ""]: "1" } });
-    await call("PurgeQueue", {});
-    expect(await counts()).toEqual({ Attributes: { [names[0] ?? ""]: "0", [names[1] ?? ""]: "0" } });
-  });
-
-  it("keeps messages and identifiers from run to run", async () => {
-    const dataDir = join(folder, "kept");
-    const before = queueOf({}, dataDir);
-    await before.send("a", "1", "same");
-    before.queues.stop();
-    const after = queueOf({}, dataDir);
-    await after.send("a", "again", "same");
-    expect(await after.bodies()).toEqual(["1"]);
+    expect(queues.counts("q.fifo")).toEqual({ visible: 2, in_flight: 1, delayed: 0 });
+    queues.purge("q.fifo");
+    expect(queues.counts("q.fifo")).toEqual({ visible: 0, in_flight: 0, delayed: 0 });
   });
 
   it.each<[string, string, object, RegExp]>([
-    ["no suffix", "q", {}, /ends with .fifo/],
+    ["no suffix", "q", { FifoQueue: true }, /ends with .fifo/],
     ["the suffix only", "q.fifo", { FifoQueue: false }, /ends with .fifo/],
-    ["standard dead letters", "q.fifo", { RedrivePolicy: { deadLetterTargetArn: arnOf("q") } }, /dead letters/],
+    ["standard dead letters", "q.fifo", { RedrivePolicy: redriveTo("dead") }, /dead letters/],
+    ["dead letters elsewhere", "q.fifo", { RedrivePolicy: redriveTo("gone.fifo") }, /dead letters/],
     ["a throughput limit alone", "q.fifo", { FifoThroughputLimit: "perMessageGroupId" }, /per message group/],
     ["a delay", "q.fifo", { DelaySeconds: 1 }, /DelaySeconds is not known/],
   ])("is refused with %s", (_, name, properties, message) => {
-    const resources = [resource(name, properties as Record<string, unknown>)];
-    expect(() => new FifoQueues({ resources, region: "eu-west-1", dataDir: folder })).toThrow(message);
+    const resources = [resource("dead"), resource(name, properties as Record<string, unknown>)];
+    expect(() => new Queues({ resources, dataDir: newFolder() })).toThrow(message);
   });
 
   it("is read without a batching window, in batches of ten at most", () => {
