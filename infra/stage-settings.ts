@@ -35,6 +35,8 @@ function whole(least: number, most: number) {
   return z.number(named).check(z.int(named), z.minimum(least, named), z.maximum(most, named));
 }
 
+const regionNamed = "a region of AWS such as eu-central-1";
+
 /** Lambda accepts no maximum concurrency of an event source below 2 (AWS docs: scaling of SQS event sources). */
 const sourceConcurrency = z.optional(whole(2, 1000));
 
@@ -77,6 +79,7 @@ const Settings = z.strictObject(
       ),
     ),
     stream_shards: z.optional(whole(1, 10_000)),
+    copy_region: z.optional(z.string(regionNamed).check(z.regex(/^[a-z]{2}(?:-[a-z]+)+-\d$/, regionNamed))),
   },
   "an object with settings",
 );
@@ -137,7 +140,8 @@ export function readSettings(stage: string, folder: string, env: Readonly<NodeJS
 
 /** The configuration of a stage with the settings of an account in the places that they are for. */
 export function withSettings(config: StageConfig, settings: StageSettings): StageConfig {
-  const { api, stream, dashboard, alarm_emails, invitations_from, sign_in_origins, monthly_budget_usd } = settings;
+  const { api, stream, dashboard, alarm_emails, invitations_from, sign_in_origins, monthly_budget_usd, copy_region } =
+    settings;
   return {
     ...config,
     ...(api !== undefined && withDomain(api)),
@@ -149,6 +153,7 @@ export function withSettings(config: StageConfig, settings: StageSettings): Stag
     ...(invitations_from !== undefined && { mailFrom: invitations_from }),
     ...(sign_in_origins !== undefined && { signInOrigins: sign_in_origins }),
     ...(monthly_budget_usd !== undefined && { monthlyBudgetUsd: monthly_budget_usd }),
+    ...(copy_region !== undefined && { copyRegion: copy_region }),
     ...concurrencyOf(config, settings),
   };
 }

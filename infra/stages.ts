@@ -26,6 +26,8 @@ export interface StageConfig {
   readonly pointInTimeRecovery: boolean;
   /** Years for which nothing deletes or replaces a sealed day of the audit; without it none is locked. */
   readonly auditLockYears?: number;
+  /** Region with a copy of the business table; writing stays in the region of the stack (ADR 0082). */
+  readonly copyRegion?: string;
   /** Deletion protection of the business table. */
   readonly deletionProtection: boolean;
   /**

@@ -96,7 +96,7 @@ const ledgerDenials: Rule = (assembly, options) =>
       .filter(({ effect, actions }) => effect === "Allow" && actions.some((action) => changes.includes(action)))
       .flatMap(({ resources }) => resources.map((resource) => targetOf(assembly, resource)));
     const kept = [...new Set(tables)].filter((id) => {
-      const table = ofType(assembly, "AWS::DynamoDB::Table").find(({ logicalId }) => logicalId === id);
+      const table = ofType(assembly, "AWS::DynamoDB::GlobalTable").find(({ logicalId }) => logicalId === id);
       return table === undefined || !(isVolatile(table) || holdsKeys(table));
     });
     return kept.flatMap((id) => {

@@ -126,6 +126,11 @@ export function resourceOf(assembly: Assembly, type: string, value: Json, templa
   );
 }
 
+/** The places that a table is in: the region of the stack first, and the copies in others. */
+export function replicasOf(table: Entry): readonly JsonObject[] {
+  return listOf(table.properties["Replicas"]).map(objectOf);
+}
+
 /** Whether a table holds volatile items, which no stage keeps. */
 export function isVolatile(table: Entry): boolean {
   return hasTag(table, volatileTag);
@@ -137,6 +142,6 @@ export function holdsKeys(table: Entry): boolean {
 }
 
 function hasTag(table: Entry, { key, value }: { readonly key: string; readonly value: string }): boolean {
-  const tags = listOf(table.properties["Tags"]).map(objectOf);
-  return tags.some((tag) => tag["Key"] === key && tag["Value"] === value);
+  const tags = replicasOf(table).flatMap((replica) => listOf(replica["Tags"]));
+  return tags.map(objectOf).some((tag) => tag["Key"] === key && tag["Value"] === value);
 }

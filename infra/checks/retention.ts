@@ -1,4 +1,4 @@
-import { holdsKeys, isVolatile, objectOf, ofType, resourceOf } from "./assembly.ts";
+import { holdsKeys, isVolatile, type JsonObject, objectOf, ofType, replicasOf, resourceOf } from "./assembly.ts";
 import { finding, type Rule } from "./rule.ts";
 
 /** No log is kept forever, and none is made by Lambda itself, which would keep it forever. */
@@ -38,10 +38,11 @@ const keptNames: Rule = (assembly, { stage }) =>
  * persons are kept without a copy in either.
  */
 const tableRetention: Rule = (assembly, { stage }) =>
-  ofType(assembly, "AWS::DynamoDB::Table").flatMap((entry) => {
+  ofType(assembly, "AWS::DynamoDB::GlobalTable").flatMap((entry) => {
     const { DeletionPolicy: deletion, UpdateReplacePolicy: replace } = entry.resource;
-    const recovery = objectOf(entry.properties["PointInTimeRecoverySpecification"])["PointInTimeRecoveryEnabled"];
-    const copied = recovery === true || entry.properties["StreamSpecification"] !== undefined;
+    const replicas = replicasOf(entry);
+    const copied =
+      replicas.length > 1 || replicas.some(recovers) || entry.properties["StreamSpecification"] !== undefined;
     if (holdsKeys(entry) && copied) return [finding("table-retention", entry, "There would be a copy of the keys.")];
     if (stage !== "production") {
       return deletion === "Delete" ? [] : [finding("table-retention", entry, "The sandbox would leave the table.")];
@@ -49,11 +50,17 @@ const tableRetention: Rule = (assembly, { stage }) =>
     if (isVolatile(entry)) return [];
     const problems = [
       ...(deletion === "Retain" && replace === "Retain" ? [] : ["is not retained"]),
-      ...(recovery === true || holdsKeys(entry) ? [] : ["has no point-in-time recovery"]),
-      ...(entry.properties["DeletionProtectionEnabled"] === true ? [] : ["has no deletion protection"]),
+      ...(replicas.every(recovers) || holdsKeys(entry) ? [] : ["has no point-in-time recovery"]),
+      ...(replicas.every((replica) => replica["DeletionProtectionEnabled"] === true)
+        ? []
+        : ["has no deletion protection"]),
     ];
     return problems.map((problem) => finding("table-retention", entry, `The table ${problem}.`));
   });
+
+function recovers(replica: JsonObject): boolean {
+  return objectOf(replica["PointInTimeRecoverySpecification"])["PointInTimeRecoveryEnabled"] === true;
+}
 
 /** Production keeps who signed in whatever happens to the stack: operators are bound to the users of their pool. */
 const poolRetention: Rule = (assembly, { stage }) =>

@@ -12,7 +12,7 @@ const localSettings = ["BROKERAGE_LOCAL", "BUDGET_FACTOR", "WEBHOOK_ALLOW_CIDRS"
 
 /** DynamoDB refuses more than 20 projected attributes to an index and 100 to a table, and says so at the deployment. */
 const projections: Rule = (assembly) =>
-  ofType(assembly, "AWS::DynamoDB::Table").flatMap((entry) => {
+  ofType(assembly, "AWS::DynamoDB::GlobalTable").flatMap((entry) => {
     const counts = listOf(entry.properties["GlobalSecondaryIndexes"]).map((index) => ({
       name: String(objectOf(index)["IndexName"]),
       count: listOf(objectOf(objectOf(index)["Projection"])["NonKeyAttributes"]).length,

@@ -4,11 +4,14 @@ import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
 import { type StageConfig, serviceName } from "../stages.ts";
 
+/** The tags that finance groups by. */
+export function costTags({ stage, costCenter }: StageConfig): Readonly<Record<string, string>> {
+  return { stage, service: serviceName, "cost-center": costCenter };
+}
+
 /** Puts the tags that finance groups by on everything in a scope. */
 export function tagCosts(scope: Construct, config: StageConfig): void {
-  Tags.of(scope).add("stage", config.stage);
-  Tags.of(scope).add("service", serviceName);
-  Tags.of(scope).add("cost-center", config.costCenter);
+  for (const [key, value] of Object.entries(costTags(config))) Tags.of(scope).add(key, value);
 }
 
 /**

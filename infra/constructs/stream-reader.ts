@@ -1,11 +1,11 @@
 import { Duration } from "aws-cdk-lib";
-import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { CfnEventSourceMapping } from "aws-cdk-lib/aws-lambda";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import type { StreamTrigger } from "../background/row.ts";
 import { allow } from "./grants.ts";
 import type { ServiceFunction } from "./service-function.ts";
+import type { StageTable } from "./table.ts";
 
 /** Where a function reads records from, and where those go that it gave up. */
 export interface StreamSource {
@@ -15,8 +15,8 @@ export interface StreamSource {
 }
 
 /** ARN of the stream of a table; throws when it has none. */
-export function streamOf({ tableStreamArn, node }: Table): string {
-  if (tableStreamArn === undefined) throw new Error(`The table ${node.path} has no stream.`);
+export function streamOf({ tableStreamArn, tableName }: StageTable): string {
+  if (tableStreamArn === undefined) throw new Error(`The table ${tableName} has no stream.`);
   return tableStreamArn;
 }
 

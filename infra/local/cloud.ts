@@ -137,7 +137,9 @@ class RunningCloud implements Cloud {
   }
 
   get tables(): Readonly<Record<string, string>> {
-    return Object.fromEntries(this.of("AWS::DynamoDB::Table").map(({ path, physical_id }) => [path, physical_id]));
+    return Object.fromEntries(
+      this.of("AWS::DynamoDB::GlobalTable").map(({ path, physical_id }) => [path, physical_id]),
+    );
   }
 
   get dashboardUrl(): string | undefined {
@@ -240,7 +242,7 @@ class RunningCloud implements Cloud {
 
   private async startDatabase(): Promise<Database> {
     const database = await Database.start({
-      tables: this.of("AWS::DynamoDB::Table"),
+      tables: this.of("AWS::DynamoDB::GlobalTable"),
       region: this.region,
       dataDir: this.dataDir,
       log: join(this.logs, "dynamodb.log"),
@@ -260,7 +262,7 @@ class RunningCloud implements Cloud {
   /** Lets the indexes lag, where that was asked for; returns the tables that stand for them. */
   private async startLateIndexes(database: Database): Promise<ReadonlyMap<string, string>> {
     const { indexLagMs = 0 } = this.options;
-    const withIndexes = this.of("AWS::DynamoDB::Table").filter(
+    const withIndexes = this.of("AWS::DynamoDB::GlobalTable").filter(
       ({ properties }) => properties["GlobalSecondaryIndexes"] !== undefined,
     );
     if (indexLagMs === 0) return new Map();

@@ -34,7 +34,7 @@ const defects: readonly (readonly [string, string, (templates: NamedTemplate[]) 
     "an index that projects more than 20 attributes",
     "index-projection",
     (templates) => {
-      const table = find(templates, "AWS::DynamoDB::Table", withText("NonKeyAttributes"));
+      const table = find(templates, "AWS::DynamoDB::GlobalTable", withText("NonKeyAttributes"));
       const indexes = table.properties["GlobalSecondaryIndexes"] as { Projection: { NonKeyAttributes?: string[] } }[];
       const names = Array.from({ length: 21 }, (_, number) => `attribute_${number}`);
       for (const { Projection: projection } of indexes)
@@ -308,8 +308,25 @@ const defects: readonly (readonly [string, string, (templates: NamedTemplate[]) 
         `a business table with ${attribute} ${value}`,
         "table-retention",
         (templates: NamedTemplate[]) => {
-          const table = find(templates, "AWS::DynamoDB::Table", withText("list_pk"));
+          const table = find(templates, "AWS::DynamoDB::GlobalTable", withText("list_pk"));
           table.resource[attribute] = value;
+          return table.logicalId;
+        },
+      ] as const,
+  ),
+  ...(
+    [
+      ["a copy of the business table without recovery", "list_pk", { DeletionProtectionEnabled: true }],
+      ["a copy of the keys in another region", '"keys"', {}],
+    ] as const
+  ).map(
+    ([name, text, copy]) =>
+      [
+        name,
+        "table-retention",
+        (templates: NamedTemplate[]) => {
+          const table = find(templates, "AWS::DynamoDB::GlobalTable", withText(text));
+          (table.properties["Replicas"] as object[]).push({ Region: "eu-central-1", ...copy });
           return table.logicalId;
         },
       ] as const,
@@ -320,8 +337,8 @@ const defects: readonly (readonly [string, string, (templates: NamedTemplate[]) 
         `a business table without ${property}`,
         "table-retention",
         (templates: NamedTemplate[]) => {
-          const table = find(templates, "AWS::DynamoDB::Table", withText("list_pk"));
-          delete table.properties[property];
+          const table = find(templates, "AWS::DynamoDB::GlobalTable", withText("list_pk"));
+          for (const replica of table.properties["Replicas"] as object[]) Reflect.deleteProperty(replica, property);
           return table.logicalId;
         },
       ] as const,

@@ -1,19 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { stages } from "../../shared/routes/route.ts";
-import { at, lines, ofType } from "./assembly.ts";
+import { at, lines, list, ofType } from "./assembly.ts";
 import { synthesized } from "./stack-cases.ts";
 
 describe("the table of the keys of persons", () => {
   test.each(stages)("has no copy of any kind in %s: no backups, no stream, no expiry", (stage) => {
-    const tables = ofType(synthesized(stage), "AWS::DynamoDB::Table");
+    const tables = ofType(synthesized(stage), "AWS::DynamoDB::GlobalTable");
     const [keys, ...others] = tables.filter(({ logicalId }) => /TablesKeys/.test(logicalId));
     expect([others, tables.length]).toEqual([[], 3]);
-    expect(keys?.properties["PointInTimeRecoverySpecification"]).toEqual({ PointInTimeRecoveryEnabled: false });
-    for (const name of ["StreamSpecification", "TimeToLiveSpecification", "Replicas", "GlobalSecondaryIndexes"]) {
+    const [here, ...copies] = list(keys?.properties["Replicas"]);
+    expect([at(here, "PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"), copies]).toEqual([false, []]);
+    for (const name of ["StreamSpecification", "TimeToLiveSpecification", "GlobalSecondaryIndexes"]) {
       expect([name, keys?.properties[name]]).toEqual([name, undefined]);
     }
     const isKept = stage === "production";
-    expect(keys?.properties["DeletionProtectionEnabled"]).toBe(isKept);
+    expect(at(here, "DeletionProtectionEnabled")).toBe(isKept);
     expect(keys?.resource.DeletionPolicy).toBe(isKept ? "Retain" : "Delete");
     expect(ofType(synthesized(stage), "AWS::Backup::BackupPlan")).toEqual([]);
   });

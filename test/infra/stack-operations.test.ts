@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { backgroundOf } from "../../infra/background/index.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Stage } from "../../shared/routes/route.ts";
-import { at, keptStage, list, type NamedResource, ofType, only, type SynthesizedStage } from "./assembly.ts";
+import { at, type Json, keptStage, list, type NamedResource, ofType, only, type SynthesizedStage } from "./assembly.ts";
 import { synthesized } from "./stack-cases.ts";
 
 describe("what a deployment asks of the account", () => {
@@ -59,17 +59,39 @@ describe("what a deployment asks of the account", () => {
 
 describe("what is kept", () => {
   test("production retains, protects and backs up the business table", () => {
-    const [main, volatile] = ofType(synthesized("production"), "AWS::DynamoDB::Table");
+    const [main, volatile] = ofType(synthesized("production"), "AWS::DynamoDB::GlobalTable");
     expect(main?.resource).toMatchObject({ DeletionPolicy: "Retain", UpdateReplacePolicy: "Retain" });
     expect(main?.properties).toMatchObject({
       BillingMode: "PAY_PER_REQUEST",
-      DeletionProtectionEnabled: true,
-      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      Replicas: [
+        {
+          Region: { Ref: "AWS::Region" },
+          DeletionProtectionEnabled: true,
+          PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+        },
+      ],
       StreamSpecification: { StreamViewType: "NEW_AND_OLD_IMAGES" },
       TimeToLiveSpecification: { AttributeName: "expires_at", Enabled: true },
     });
     expect(volatile?.resource).toMatchObject({ DeletionPolicy: "Delete" });
-    expect(volatile?.properties["PointInTimeRecoverySpecification"]).toBeUndefined();
+    expect(at(list(volatile?.properties["Replicas"])[0], "PointInTimeRecoverySpecification")).toBeUndefined();
+  });
+
+  test("a stage with a copy has one of the business table alone, protected as the table is", async () => {
+    const copied = await keptStage({ stage: "production", config: { copyRegion: "eu-central-1" } });
+    const [main, ...others] = ofType(copied, "AWS::DynamoDB::GlobalTable");
+    const replicas = list(main?.properties["Replicas"]);
+    expect(replicas.map((replica) => at(replica, "Region"))).toEqual([{ Ref: "AWS::Region" }, "eu-central-1"]);
+    const [here, copy] = replicas;
+    for (const name of ["DeletionProtectionEnabled", "PointInTimeRecoverySpecification"]) {
+      expect(at(copy, name)).toEqual(at(here, name));
+    }
+    const ofService = (tags: Json | undefined) => list(tags).map((tag) => `${at(tag, "Key")} ${at(tag, "Value")}`);
+    expect(ofService(at(copy, "Tags")).toSorted()).toEqual(ofService(at(here, "Tags")).toSorted());
+    expect(others.map(({ properties }) => list(properties["Replicas"]).length)).toEqual([1, 1]);
+    // Nothing of the stage reaches the copy: each table is written in one region.
+    const elsewhere = copied.resources.filter(({ properties }) => JSON.stringify(properties).includes("eu-central-1"));
+    expect(elsewhere.map(({ type }) => type)).toEqual(["AWS::DynamoDB::GlobalTable"]);
   });
 
   const logsAndSecrets = (stage: Stage) =>
@@ -103,7 +125,7 @@ describe("what is kept", () => {
     );
     expect(kept.length).toBeGreaterThan(10);
     expect(kept.filter(({ properties }) => properties["LogGroupName"] !== undefined)).toEqual([]);
-    const tables = ofType(synthesized("production"), "AWS::DynamoDB::Table");
+    const tables = ofType(synthesized("production"), "AWS::DynamoDB::GlobalTable");
     expect(tables.filter(({ properties }) => properties["TableName"] !== undefined)).toEqual([]);
   });
 
@@ -121,13 +143,13 @@ describe("what is kept", () => {
   });
 
   test("the sandbox leaves no table behind", () => {
-    for (const { resource } of ofType(synthesized("sandbox"), "AWS::DynamoDB::Table")) {
+    for (const { resource } of ofType(synthesized("sandbox"), "AWS::DynamoDB::GlobalTable")) {
       expect(resource).toMatchObject({ DeletionPolicy: "Delete", UpdateReplacePolicy: "Delete" });
     }
   });
 
   test("the table has five indexes: four with what filters read, and the due one with keys alone", () => {
-    const [main] = ofType(synthesized("sandbox"), "AWS::DynamoDB::Table");
+    const [main] = ofType(synthesized("sandbox"), "AWS::DynamoDB::GlobalTable");
     const indexes = list(main?.properties["GlobalSecondaryIndexes"]).map(
       (index) => `${at(index, "IndexName")} ${at(index, "Projection", "ProjectionType")}`,
     );
@@ -232,7 +254,7 @@ describe("what runs by itself", () => {
         const index = dimensions.find((each) => at(each, "Name") === "GlobalSecondaryIndexName") ?? null;
         return `${at(index, "Value")} ${at(metric, "MetricName")}`;
       });
-    const [main] = ofType(synthesized("production"), "AWS::DynamoDB::Table");
+    const [main] = ofType(synthesized("production"), "AWS::DynamoDB::GlobalTable");
     const names = list(main?.properties["GlobalSecondaryIndexes"]).map((index) => at(index, "IndexName"));
     expect(watched.sort()).toEqual(
       names.flatMap((name) => [`${name} ReadThrottleEvents`, `${name} WriteThrottleEvents`]).sort(),

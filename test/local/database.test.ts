@@ -17,7 +17,7 @@ let database: Database;
 const arn = `arn:aws:dynamodb:${region}:000000000000:table/${TableName}`;
 const resource: Resource = {
   path: "test/Items",
-  type: "AWS::DynamoDB::Table",
+  type: "AWS::DynamoDB::GlobalTable",
   physical_id: TableName,
   properties: tableResource.Properties ?? {},
   attributes: { Arn: arn, StreamArn: `${arn}/stream/x` },

@@ -97,7 +97,7 @@ function functionResources(name: string, { statements = [], timeout = 10, enviro
 
 /** A table with `pk` and `sk`, an index `due`, a stream and a time to live. */
 export const table: TemplateResource = {
-  Type: "AWS::DynamoDB::Table",
+  Type: "AWS::DynamoDB::GlobalTable",
   Properties: {
     KeySchema: [
       { AttributeName: "pk", KeyType: "HASH" },

@@ -1,13 +1,13 @@
 import { MathExpression, Metric } from "aws-cdk-lib/aws-cloudwatch";
-import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { indexes } from "../../../shared/table/table-shape.ts";
+import type { StageTable } from "../table.ts";
 import { type AlarmRule, filledSum, fiveMinutes } from "./alarm-rule.ts";
 
 /** The tables of a stage; `main` has the indexes, and all transactions. */
 export interface WatchedTables {
-  readonly main: Table;
-  readonly volatile: Table;
-  readonly keys: Table;
+  readonly main: StageTable;
+  readonly volatile: StageTable;
+  readonly keys: StageTable;
 }
 
 /** Share of the transactions that may be lost to others, and how many must be lost for the share to mean anything. */
@@ -62,7 +62,7 @@ function throttleRule(id: string, description: string, places: readonly Record<s
  * each other on one item faster than it can be written. DynamoDB counts the items of a transaction that met another
  * one and not the transaction (AWS docs: DynamoDB metrics), so the share is at most too high.
  */
-function conflictRule({ tableName: TableName }: Table): AlarmRule {
+function conflictRule({ tableName: TableName }: StageTable): AlarmRule {
   const operation = { TableName, Operation: "TransactWriteItems" };
   const lost = "FILL(conflicts, 0)";
   return {

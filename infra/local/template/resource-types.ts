@@ -64,10 +64,8 @@ const table: TypeRule = {
     "TimeToLiveSpecification",
   ],
   idle: {
-    DeletionProtectionEnabled: "nothing deletes a table here but --fresh",
-    PointInTimeRecoverySpecification: "backups",
+    Replicas: "one region, which keeps a table until --fresh; copies in others, backups and tags have no use here",
     SSESpecification: "encryption at rest",
-    Tags: cost,
   },
   physicalId: named("TableName"),
   attributes: (names, name) => ({
@@ -279,7 +277,7 @@ const running: Readonly<Record<string, TypeRule>> = {
     idle: { Tags: cost },
     physicalId: (names) => arn("cloudformation", names, `stack/${names.stack}-${names.id}/local`),
   },
-  "AWS::DynamoDB::Table": table,
+  "AWS::DynamoDB::GlobalTable": table,
   "AWS::IAM::Role": role,
   "AWS::Lambda::Function": lambdaFunction,
   "AWS::Lambda::EventSourceMapping": eventSourceMapping,

@@ -15,7 +15,7 @@ export const charges: Readonly<Record<string, readonly [Charge, string]>> = {
   "AWS::ApiGateway::RestApi": ["use", "requests"],
   "AWS::ApiGatewayV2::Api": ["use", "messages, and minutes of connections"],
   "AWS::Lambda::Function": ["use", "invocations, and memory by time"],
-  "AWS::DynamoDB::Table": ["use", "units written and read, and gigabytes stored"],
+  "AWS::DynamoDB::GlobalTable": ["use", "units written and read, and gigabytes stored"],
   "AWS::SQS::Queue": ["use", "calls"],
   "AWS::Logs::LogGroup": ["use", "gigabytes written and kept"],
   "AWS::Cognito::UserPool": ["use", "people who sign in"],

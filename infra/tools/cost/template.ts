@@ -75,13 +75,13 @@ export function costOf(resources: readonly Resource[]): CostedStage {
       standard: queues.filter((arn) => !arn.endsWith(".fifo")).length,
       fifo: queues.filter((arn) => arn.endsWith(".fifo")).length,
     },
-    recovery: of("AWS::DynamoDB::Table").some(({ properties }) => hasRecovery(properties)),
+    recovery: of("AWS::DynamoDB::GlobalTable").some(({ properties }) => hasRecovery(properties)),
     log_days: Number(log?.properties["RetentionInDays"] ?? 0),
   };
 }
 
-function hasRecovery({ PointInTimeRecoverySpecification: found }: Resource["properties"]): boolean {
-  return (found as { readonly PointInTimeRecoveryEnabled?: boolean } | undefined)?.PointInTimeRecoveryEnabled === true;
+function hasRecovery({ Replicas: replicas }: Resource["properties"]): boolean {
+  return JSON.stringify(replicas).includes('"PointInTimeRecoveryEnabled":true');
 }
 
 /** Metrics that an alarm reads: its own one, or those of its expression. */

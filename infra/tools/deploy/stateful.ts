@@ -5,7 +5,7 @@ import type { Template } from "../../checks/assembly.ts";
  * logs. Replacing one loses its contents, or leaves them behind where no function looks.
  */
 const statefulTypes = [
-  "AWS::DynamoDB::Table",
+  "AWS::DynamoDB::GlobalTable",
   "AWS::SecretsManager::Secret",
   "AWS::Cognito::UserPool",
   "AWS::Cognito::UserPoolClient",
@@ -21,7 +21,7 @@ const statefulTypes = [
 
 /** Properties whose change replaces a resource (AWS docs: CloudFormation, "Update requires: Replacement"). */
 const replacing: Readonly<Record<string, readonly string[]>> = {
-  "AWS::DynamoDB::Table": ["TableName", "KeySchema"],
+  "AWS::DynamoDB::GlobalTable": ["TableName", "KeySchema"],
   "AWS::SecretsManager::Secret": ["Name"],
   "AWS::Cognito::UserPool": ["UsernameAttributes", "UsernameConfiguration", "AliasAttributes"],
   "AWS::Cognito::UserPoolClient": ["GenerateSecret", "UserPoolId"],

@@ -65,7 +65,7 @@ export const alarmNames = ["errors-fast-burn", "latency", "background-errors", "
 );
 
 const alarms = alarmNames.map((name) => [name, { Type: "AWS::CloudWatch::Alarm", Properties: { AlarmName: name } }]);
-const table = { Type: "AWS::DynamoDB::Table", Properties: { KeySchema: ["pk"] } };
+const table = { Type: "AWS::DynamoDB::GlobalTable", Properties: { KeySchema: ["pk"] } };
 
 /** The template that is deployed and the one to deploy. */
 export const template = { Resources: { Table: table, ...Object.fromEntries(alarms) } };

@@ -58,15 +58,18 @@ describe("stateful resources", () => {
     expect(stacks).toEqual([dashboardStackId]);
   });
 
-  const table = (key: string) => ({ Type: "AWS::DynamoDB::Table", Properties: { KeySchema: [key], Tags: [key] } });
+  const table = (key: string) => ({
+    Type: "AWS::DynamoDB::GlobalTable",
+    Properties: { KeySchema: [key], Tags: [key] },
+  });
 
   test("that leave a template, or change what only a replacement changes, are named", () => {
     const before = { Resources: { A: table("pk"), B: table("pk"), C: table("pk"), F: { Type: "AWS::IAM::Role" } } };
     const after = { Resources: { B: table("id"), C: table("pk"), D: table("pk") } };
     expect(statefulChanges(before, after)).toEqual([
-      { logicalId: "A", type: "AWS::DynamoDB::Table", change: "removed" },
-      { logicalId: "B", type: "AWS::DynamoDB::Table", change: "replaced", property: "KeySchema" },
-      { logicalId: "D", type: "AWS::DynamoDB::Table", change: "created" },
+      { logicalId: "A", type: "AWS::DynamoDB::GlobalTable", change: "removed" },
+      { logicalId: "B", type: "AWS::DynamoDB::GlobalTable", change: "replaced", property: "KeySchema" },
+      { logicalId: "D", type: "AWS::DynamoDB::GlobalTable", change: "created" },
     ]);
     expect(statefulChanges(before, before)).toEqual([]);
   });
@@ -94,10 +97,11 @@ describe("npm run deploy -- --dry-run", () => {
   });
 
   test("stops where a table would be lost, unless that is allowed by name", async () => {
-    const gone = { Old: { Type: "AWS::DynamoDB::Table" }, ...template.Resources };
+    const gone = { Old: { Type: "AWS::DynamoDB::GlobalTable" }, ...template.Resources };
     command().account.stack = { status: "UPDATE_COMPLETE", template: { Resources: gone } };
     const refused = await deploy();
-    expect([refused.code, refused.text]).toEqual([1, expect.stringContaining("- Old (AWS::DynamoDB::Table) removed")]);
+    const removed = expect.stringContaining("- Old (AWS::DynamoDB::GlobalTable) removed");
+    expect([refused.code, refused.text]).toEqual([1, removed]);
     expect(refused.text).toContain("copy it first and add --allow Old.");
     expect((await deploy(["--allow", "Old"])).code).toBe(0);
   });
@@ -220,7 +224,7 @@ describe("npm run deploy -- --dry-run", () => {
   ])("creates everything when the first creation %s", async (_, status) => {
     command().account.stack = { status, template: {} };
     const { code, text } = await deploy();
-    expect([code, text]).toEqual([0, expect.stringContaining("+ Table (AWS::DynamoDB::Table) created")]);
+    expect([code, text]).toEqual([0, expect.stringContaining("+ Table (AWS::DynamoDB::GlobalTable) created")]);
   });
 
   const arnIn = (region: string, owner = "123456789012") => `arn:aws:acm:${region}:${owner}:certificate/one`;

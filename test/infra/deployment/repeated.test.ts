@@ -46,7 +46,7 @@ describe("what a first creation that failed leaves", () => {
     const { resources } = await keptStage({ stage: "production" });
     const left = resources.filter(({ resource }) => resource.DeletionPolicy === "Retain");
     expect(left.map(({ type }) => type).sort()).toEqual([
-      ...["AWS::Cognito::UserPool", "AWS::DynamoDB::Table", "AWS::DynamoDB::Table"],
+      ...["AWS::Cognito::UserPool", "AWS::DynamoDB::GlobalTable", "AWS::DynamoDB::GlobalTable"],
       ...["AWS::S3::Bucket", "AWS::S3::Bucket"],
     ]);
     for (const { properties } of left) {

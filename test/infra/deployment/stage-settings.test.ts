@@ -40,6 +40,7 @@ describe("settings of stages", () => {
       mailFrom: "no-reply@example.com",
       deliveries: { firstConcurrency: 35, unprovenConcurrency: 5, retryConcurrency: 10 },
       publishing: { concurrency: 20, streamShards: 16 },
+      copyRegion: "eu-central-1",
     });
   });
 
@@ -81,6 +82,7 @@ describe("settings of stages", () => {
       '{"sandbox":{"sign_in_origins":["http://a.example.com"]}}',
       "s: sandbox.sign_in_origins.0 must be an origin with https and without a path, such as https://example.com.",
     ],
+    ['{"sandbox":{"copy_region":"Frankfurt"}}', "s: sandbox.copy_region must be a region of AWS such as eu-central-1."],
     ['{"sandbox":{"stream_shards":1.5}}', "s: sandbox.stream_shards must be a whole number from 1 to 10000."],
   ])("%s is refused with the place and what belongs there", (text, message) => {
     expect(() => parseSettings(text, "s")).toThrow(SettingsError);

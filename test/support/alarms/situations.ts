@@ -118,7 +118,8 @@ function untaken(queue: string): Situation {
 }
 
 function tableNames({ assembly }: Place): string[] {
-  return assembly.resources.filter(({ type }) => type === "AWS::DynamoDB::Table").map(({ physical_id }) => physical_id);
+  const tables = assembly.resources.filter(({ type }) => type === "AWS::DynamoDB::GlobalTable");
+  return tables.map(({ physical_id }) => physical_id);
 }
 
 const throttles = ["ReadThrottleEvents", "WriteThrottleEvents"] as const;

@@ -88,7 +88,7 @@ export class Stage {
     this.resources = readAssembly(options.assemblyDir).resources;
     this.timings = { ...timings, ...options.timings };
     this.simulation = new Simulation(options.seed);
-    const tables = this.of("AWS::DynamoDB::Table");
+    const tables = this.of("AWS::DynamoDB::GlobalTable");
     this.mainTable = tables.find(({ properties }) => "GlobalSecondaryIndexes" in properties)?.physical_id ?? "";
     this.database = new Database(this.simulation, this.timings, this.mainTable);
     this.queues = new Queues(this.simulation, this.timings);
@@ -197,7 +197,7 @@ export class Stage {
     properties: Resource["properties"],
     invoke: (event: object) => Promise<Outcome>,
   ): void {
-    const table = this.of("AWS::DynamoDB::Table").find(({ attributes }) => attributes["StreamArn"] === arn);
+    const table = this.of("AWS::DynamoDB::GlobalTable").find(({ attributes }) => attributes["StreamArn"] === arn);
     const stream = this.streams.get(table?.physical_id ?? "");
     if (stream === undefined) throw new Error(`No table of the template has the stream ${arn}.`);
     if (Number(properties["ParallelizationFactor"] ?? 1) !== 1)
