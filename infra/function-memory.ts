@@ -50,7 +50,7 @@ const sizes: readonly Size[] = [
       ...{ take_commands: 8.3, ack_command: 8.4, requeue_command: 6 },
       ...{ update_feed_source: 4.8, delete_feed_source: 4.1, resolve_drift: 7.9 },
       ...{ create_operator: 3.2, update_operator: 3.2, delete_operator: 2.3 },
-      ...{ invite_operator: 1.1 },
+      ...{ invite_operator: 1.1, reset_operator_credentials: 1.1 },
       ...{ create_application: 1.9, update_settings: 2, begin_feed_epoch: 4.2 },
       ...{ open_sandbox_trade: 9.2, close_sandbox_trade: 11.4, place_sandbox_order: 3.9, cancel_sandbox_order: 2.9 },
       ...{ sandbox_verify_client: 2.6, sandbox_reject_client: 2.6, sandbox_settle_transaction: 6 },

@@ -96,6 +96,9 @@ export const limits = {
     handover_transactions: 500,
     /** The newest proposals of links and of drifts that are looked at for it, and the newest feed sources. */
     handover_proposals: 100,
+    /** Emails to an operator, and to all of a brokerage, in a day (UTC): invitations and resets of credentials. */
+    mails_per_day: 3,
+    brokerage_mails_per_day: 100,
   },
   approvals: {
     /** Rules of a brokerage, and approvals that one of them may ask for. */
@@ -112,6 +115,11 @@ export const limits = {
     /** A used token is remembered for this long after it is too old. */
     used_token_kept_seconds: 600,
     max_token_bytes: 8192,
+    /** An ended sign-in is remembered until its last token has ended: twelve hours at the pool, and more. */
+    ended_session_kept_seconds: 13 * 3600,
+    max_ended_sessions: 50,
+    /** Of the hash of an identity, in the name of a sign-in: 128 bits. */
+    session_identity_characters: 32,
     /** Longest `sub`, `jti` and `kid`; OpenID Connect Core 2 allows a `sub` of 255 characters. */
     max_claim_characters: 255,
     /** How long a key of the pool is used without reading the key set again. */

@@ -4,6 +4,7 @@ import { reconcile, settleRecords } from "../../shared/oauth/settle.ts";
 import { env } from "../../shared/runtime/env.ts";
 import { seedMarket } from "../../shared/sandbox/seed.ts";
 import { ProvisionRequest } from "../../shared/schema/provision.ts";
+import { endStreams } from "../../shared/stream/ended-access.ts";
 import { eraseClientAudit } from "../../shared/table/audit/erasure.ts";
 
 /**
@@ -12,11 +13,11 @@ import { eraseClientAudit } from "../../shared/table/audit/erasure.ts";
  * removed operators and for the command that erases a client. No route invokes it.
  */
 export async function handler(event: DynamoDBStreamEvent | object): Promise<unknown> {
-  if ("Records" in event) return settleRecords(event);
+  if ("Records" in event) return settleRecords(event, endStreams);
   const request = ProvisionRequest.parse(event);
   if (request.action === "create_application") return provisionApplication(request, seed);
   if (request.action === "erase_client") return eraseClientAudit(request.tenant_id, request.client_id);
-  return reconcile();
+  return reconcile(endStreams);
 }
 
 /** A new tenant of the sandbox starts with its own market. */

@@ -1,5 +1,6 @@
 import { notFound } from "../../shared/domain/decision.ts";
-import { inviteAgain, isThere, operatorBody } from "../../shared/domain/people/operator.ts";
+import { inviteAgain } from "../../shared/domain/people/credentials.ts";
+import { isThere, operatorBody } from "../../shared/domain/people/operator.ts";
 import { command } from "../../shared/http/operations.ts";
 import { inviteOperator } from "../../shared/routes/operators.ts";
 import { env } from "../../shared/runtime/env.ts";
@@ -9,8 +10,8 @@ import { ref } from "../../shared/table/store.ts";
 export const handler = await command(
   inviteOperator,
   async ({ path, load, context }) => {
-    const { operator } = await load({ operator: ref.operator(path.id) });
-    return isThere(operator) ? inviteAgain(operator, context) : notFound();
+    const { operator, tenant } = await load({ operator: ref.operator(path.id), tenant: ref.tenant() });
+    return isThere(operator) && tenant !== undefined ? inviteAgain(operator, tenant, context) : notFound();
   },
   (operator) => operatorBody(operator, env.stage),
 );

@@ -118,6 +118,8 @@ export const backgroundRows: readonly BackgroundRow[] = [
     nestedStack: "provision",
     poolUsers: true,
     destroysKeys: true,
+    // It closes what is open of the stream of those whose access ends.
+    posts: true,
     environment: ({ usagePlanId }) => ({ USAGE_PLAN_ID: usagePlanId }),
     statements: ({ stage, table, volatile, keys, usagePlanId }) => {
       const planKeys = gateway(`/usageplans/${usagePlanId}/keys`);
@@ -139,6 +141,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
           governs: everything,
         }),
         ...keyStatements(["put:keys", "update:keys"], keys),
+        ...streamStatements(["read"], volatile),
         // A new tenant of the sandbox begins with a market.
         ...(stage === "sandbox" ? quoteStatements(["put:quotes"], volatile) : []),
         allow("MakeKeys", ["apigateway:POST"], [gateway("/apikeys")], { conditions: withOurTag }),

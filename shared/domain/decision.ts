@@ -83,6 +83,8 @@ export interface Refusal {
   readonly extra?: Readonly<Record<string, unknown>>;
   /** Another status than the code's own, where the same reason is a conflict of states. */
   readonly status?: 409;
+  /** When a repetition makes sense, where the decision knows. */
+  readonly retry_after_seconds?: number;
 }
 
 /** A condition on one attribute of the item that a change adjusts. */
@@ -219,7 +221,7 @@ export type Decision<R> =
 export function refuse(
   code: ProblemCode,
   detail: string,
-  more: Pick<Refusal, "errors" | "extra" | "status"> = {},
+  more: Omit<Refusal, "code" | "detail"> = {},
 ): { readonly ok: false; readonly refusal: Refusal } {
   return { ok: false, refusal: { code, detail, ...more } };
 }

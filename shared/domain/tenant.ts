@@ -25,6 +25,9 @@ export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | Late
   readonly operators: number;
   /** Operators with the role of an owner who are active; counted likewise. */
   readonly active_owners: number;
+  /** Emails to operators of the day that is named, in UTC; counted likewise. */
+  readonly operator_mail_day?: string;
+  readonly operator_mails?: number;
   /** Absent until it is set; see {@link markUpOf}. */
   readonly transfer_mark_up_percent?: string;
   /** Absent until there are some. */
@@ -64,7 +67,8 @@ export function draftTenant(id: string, now: string): Tenant {
 
 /** The policies as `GET /settings` shows them. */
 export function settingsBody(tenant: Tenant): SettingsBody {
-  const { id, applications: _applications, operators: _operators, active_owners: _owners, ...policies } = tenant;
+  const { id, applications: _applications, operators: _operators, active_owners: _owners, ...others } = tenant;
+  const { operator_mail_day: _day, operator_mails: _mails, ...policies } = others;
   return {
     object: "settings",
     tenant_id: id,

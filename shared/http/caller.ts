@@ -14,6 +14,8 @@ export interface Caller {
   readonly client_id: string;
   /** The family of an application's token; empty for an operator. */
   readonly family_id: string;
+  /** Sign-in behind an operator's token. */
+  readonly session?: string;
   /** Number of the client secret behind an application's token. */
   readonly secret_number?: number;
   readonly scopes: readonly Scope[];
@@ -48,6 +50,7 @@ export function callerOf(event: { readonly requestContext: { readonly authorizer
     ...(text("audit_key") === "" ? {} : { audit_key: text("audit_key") }),
     client_id: text("client_id"),
     family_id: text("family_id"),
+    ...(text("session") === "" ? {} : { session: text("session") }),
     ...(text("secret_number") === "" ? {} : { secret_number: Number(text("secret_number")) }),
     scopes: words("scopes") as Scope[],
     allowed_ips: words("allowed_ips"),

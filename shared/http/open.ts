@@ -4,11 +4,14 @@ import type { Answer, Exchange } from "./exchange.ts";
 import { notModified } from "./reply.ts";
 import { refuseDashboard } from "./sender.ts";
 
+/** What a person signs in and out by. */
+const ofDashboard: readonly string[] = ["/oauth/token", "/oauth/revoke"];
+
 /**
  * An endpoint without an authorizer: health, published documents and the OAuth endpoints. Of these the dashboard needs
- * only the token endpoint.
+ * only what a person signs in and out by.
  */
 export function open(row: ShippedRoute, work: (exchange: Exchange) => Promise<Answer>): Handler {
-  const admission = row.path === "/oauth/token" ? [] : [refuseDashboard];
+  const admission = ofDashboard.includes(row.path) ? [] : [refuseDashboard];
   return endpoint(row, admission, async (exchange) => notModified(exchange.event, await work(exchange)));
 }

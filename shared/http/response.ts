@@ -49,7 +49,7 @@ export function refusalAnswer(
 ): { readonly reply: Answer; readonly stored: boolean } {
   const status = refusal.status ?? problemKind(refusal.code).status;
   const fault = refusal.code === "validation_failed" || refusal.code === "immutable_field";
-  const seconds = temporary[refusal.code];
+  const seconds = refusal.retry_after_seconds ?? temporary[refusal.code];
   const again = seconds === undefined ? {} : { headers: { "Retry-After": String(seconds) } };
   return {
     reply: problem(exchange, refusal.code, refusal.detail, { ...refusal, ...again }),

@@ -3,6 +3,7 @@ import { type Application, applicationActor } from "../domain/application.ts";
 import type { Actor } from "../domain/decision.ts";
 import { type Family, familyLives } from "../domain/family.ts";
 import { type Operator, type OperatorKey, operatorActor } from "../domain/people/operator.ts";
+import { sessionLives } from "../domain/people/session.ts";
 import { type Role, scopesOf } from "../roles.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
@@ -38,6 +39,8 @@ export interface Authorized {
   readonly client_id: string;
   /** The family of an application's token. */
   readonly family_id?: string;
+  /** The sign-in behind an operator's token. */
+  readonly session?: string;
   /** Number of the client secret behind that family. */
   readonly secret_number?: number;
   /** The scopes of the token that its holder still has: taking one away works within the authorizer's cache time. */
@@ -55,7 +58,7 @@ export function authorizerAnswer(
   { effect, resource }: { readonly effect: "Allow" | "Deny"; readonly resource: string },
 ): APIGatewayAuthorizerResult {
   const { tenant_id, actor, role, audit_key, client_id, family_id, secret_number, scopes } = authorized;
-  const { allowed_ips, source_ids } = authorized;
+  const { allowed_ips, source_ids, session } = authorized;
   return {
     principalId: actor.id,
     policyDocument: {
@@ -69,6 +72,7 @@ export function authorizerAnswer(
       ...(actor.operator_ids === undefined ? {} : { operator_ids: actor.operator_ids.join(" ") }),
       ...(audit_key === undefined ? {} : { audit_key }),
       ...(family_id === undefined ? {} : { family_id }),
+      ...(session === undefined ? {} : { session }),
       ...(source_ids === undefined ? {} : { source_ids: source_ids.join(" ") }),
       ...(secret_number === undefined ? {} : { secret_number: String(secret_number) }),
       ...{ scopes: scopes.join(" "), allowed_ips: allowed_ips.join(" ") },
@@ -156,10 +160,13 @@ function authorizedOperator(
 ): Authorized | undefined {
   if (operator?.status !== "active" || key === undefined || key.api_key_id === null) return undefined;
   const { tenant_id, role, audit_key } = operator;
+  const { sid: session = "" } = claims;
+  if (!sessionLives(operator, session)) return undefined;
   return {
     tenant_id,
     actor: operatorActor(operator),
     role,
+    session,
     ...(audit_key === undefined ? {} : { audit_key }),
     client_id: claims.client_id,
     scopes: heldScopes(claims, scopesOf(role, env.stage)),

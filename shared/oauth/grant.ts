@@ -19,7 +19,7 @@ export function grantedScopes(held: readonly Scope[], requested: string | undefi
 
 /** Answer to an exchange: an access token of an operator and no refresh token, since the pool renews the sign-in. */
 export function operatorTokenReply(
-  operator: Operator,
+  { operator, session }: { readonly operator: Operator; readonly session: string },
   scopes: readonly Scope[],
   client_id: string,
   key: SigningKey,
@@ -29,7 +29,7 @@ export function operatorTokenReply(
   const scope = scopes.join(" ");
   const claims = {
     ...{ iss: env.tokenIssuer, aud: env.tokenAudience, sub: operator.id, client_id, iat, exp: iat + expires_in },
-    ...{ jti: newId("tok"), scope, tenant: operator.tenant_id, env: env.stage },
+    ...{ jti: newId("tok"), scope, tenant: operator.tenant_id, sid: session, env: env.stage },
   };
   return { access_token: signAccessToken(claims, key), token_type: "Bearer", expires_in, scope };
 }

@@ -6,10 +6,11 @@ import { env } from "../runtime/env.ts";
 import { destroyPersonKey } from "../table/audit/erasure.ts";
 import { type Key, type OperatorIdentity, operatorIdentities, operators } from "../table/entities.ts";
 import { isStill, isStored } from "../table/expression.ts";
-import { findAll, readKeys } from "../table/store.ts";
+import { readKeys } from "../table/store.ts";
 import { transactOnce } from "../table/transact.ts";
 import { changeMember, putNew, updateItem } from "../table/write.ts";
 import { identityHash } from "./pool/identity.ts";
+import { operatorsBehind } from "./pool/operators-behind.ts";
 import {
   deletePoolUser,
   disablePoolUser,
@@ -19,6 +20,7 @@ import {
   type PoolUser,
   resendInvitation,
 } from "./pool/users.ts";
+import type { EndStreams } from "./settle.ts";
 
 /** What the operators that a user is want of the pool together. */
 type Standing = "in" | "suspended" | "removed";
@@ -36,12 +38,14 @@ function identityOf({ subject }: PoolUser): string {
  * An operator who was changed meanwhile is read again.
  * @throws Error when the pool fails, or the operator changes all the time
  */
-export async function settleOperator(key: Key): Promise<void> {
+export async function settleOperator(key: Key, endStreams?: EndStreams): Promise<void> {
   for (let attempt = 0; attempt < limits.commit.conflict_tries; attempt += 1) {
     const [found] = await readKeys([key]);
     const operator = found as Operator | undefined;
     const dueMs = nowMs() + limits.applications.clock_skew_seconds * 1000;
     if (operator === undefined || operator.wake_at === null || Date.parse(operator.wake_at) > dueMs) return;
+    // First what is open: the pool may take its time.
+    if (operator.status !== "invited") await endStreams?.(operator);
     if (await (standingOf([operator]) === "in" ? letIn(operator) : keepOut(operator))) return;
   }
   throw new Error("The operator changes all the time.");
@@ -49,15 +53,37 @@ export async function settleOperator(key: Key): Promise<void> {
 
 /** Makes or finds the user and notes it; false when that has to be tried again. */
 async function letIn(operator: Operator): Promise<boolean> {
-  const user = await ensurePoolUser(operator.email);
+  const user = await userOf(operator);
+  // Another brokerage had them replaced; only their own one lets the new ones in.
+  if (user === undefined) return finish(operator, { ...operator, pool_state: "ready", wake_at: null });
   if (!user.enabled) await enablePoolUser(user);
-  if (operator.pool_state === "resend" && !user.isNew) await resendInvitation(operator.email);
+  if (operator.pool_state === "resend" && user.isNew !== true) await resendInvitation(operator.email);
   const identity_sha256 = identityOf(user);
   const pool_subject = user.subject;
   if (!(await noteIdentity(operator, { identity_sha256, pool_subject }))) return false;
-  const kept = await findPoolUser(operator.email);
-  if (kept === undefined || !kept.enabled || kept.subject !== user.subject) return false;
+  const kept = await findPoolUser(user.subject);
+  if (kept === undefined || !kept.enabled) return false;
   return finish(operator, { ...operator, pool_state: "ready", identity_sha256, pool_subject, wake_at: null });
+}
+
+/**
+ * The user who an operator is to be. One who has signed in stays with the user whom they signed in as, and has none
+ * where another brokerage had that one replaced: else whom that brokerage lets in would be let in here.
+ */
+async function userOf(operator: Operator): Promise<(PoolUser & { readonly isNew?: boolean }) | undefined> {
+  const { email, status, pool_state, pool_subject } = operator;
+  if (pool_state === "reset") await dropCredentials(operator);
+  else if (status === "active" && pool_subject !== undefined) return findPoolUser(pool_subject);
+  return ensurePoolUser(email);
+}
+
+/**
+ * Removes the user whose credentials are to be reset: their second factor cannot be taken from them otherwise (the pool
+ * asks everybody for one, so AdminSetUserMFAPreference changes nothing). Who has taken the place of that user stays.
+ */
+async function dropCredentials({ email, pool_subject }: Operator): Promise<void> {
+  const user = await findPoolUser(email);
+  if (user !== undefined && user.subject === pool_subject) await deletePoolUser(user);
 }
 
 /**
@@ -79,7 +105,7 @@ async function noteIdentity(
   operator: Operator,
   { identity_sha256, pool_subject }: Readonly<Record<"identity_sha256" | "pool_subject", string>>,
 ): Promise<boolean> {
-  const { id: operator_id, tenant_id, version, wake_at } = operator;
+  const { id: operator_id, tenant_id, pool_state, version, wake_at } = operator;
   const [found] = await readKeys([operatorIdentities.key(identity_sha256)]);
   const before = found as OperatorIdentity | undefined;
   const place = { place_tenant_id: tenant_id, operator_id };
@@ -90,7 +116,8 @@ async function noteIdentity(
       ? putNew(operatorIdentities, { identity_sha256, places, version: 1 })
       : updateItem(operatorIdentities, before, { ...before, places, version: before.version + 1 }),
     changeMember(operators.keyOf(operator), {
-      set: { identity_sha256, pool_subject },
+      // A user who was made for a reset is theirs from here on: a run after this one does not replace them again.
+      set: { identity_sha256, pool_subject, ...(pool_state === "reset" && { pool_state: "pending" }) },
       when: [isStored, ...isStill({ version, wake_at })],
     }),
   ]);
@@ -103,9 +130,9 @@ async function keepOut(operator: Operator): Promise<boolean> {
   const user = await findPoolUser(operator.pool_subject ?? operator.email);
   const identity = user === undefined ? operator.identity_sha256 : identityOf(user);
   if (identity !== null) {
-    const before = standingOf(await operatorsOf(identity));
+    const before = standingOf(await operatorsBehind(identity));
     if (user !== undefined) await applyTo(user, before);
-    const after = await operatorsOf(identity);
+    const after = await operatorsBehind(identity);
     if (user === undefined || before === "removed") await inviteAgain(after);
     if (standingOf(after) !== before) return false;
   }
@@ -120,21 +147,13 @@ async function applyTo(user: PoolUser, standing: Standing): Promise<void> {
   return standing === "suspended" ? disablePoolUser(user) : deletePoolUser(user);
 }
 
-/** Lets the user be made again for operators who lost it to a removal that did not see them yet. */
+/** Lets the user be made again for who was invited and lost it to a removal that did not see them yet. */
 async function inviteAgain(all: readonly Operator[]): Promise<void> {
-  for (const operator of all.filter((one) => standingOf([one]) === "in")) {
+  for (const operator of all.filter(({ status }) => status === "invited")) {
     const waiting: Operator = { ...operator, pool_state: "pending", wake_at: nowIso() };
     const { ok } = await transactOnce([updateItem(operators, operator, waiting)]);
     if (!ok) throw new Error("An operator of the same user changes at the same time.");
   }
-}
-
-/** The operators that a user of the pool is, at most one of each brokerage. */
-async function operatorsOf(identity: string): Promise<readonly Operator[]> {
-  const [found] = await readKeys([operatorIdentities.key(identity)]);
-  const { places = [] } = (found ?? {}) as Partial<OperatorIdentity>;
-  const keys = places.map(({ place_tenant_id, operator_id }) => operators.key(place_tenant_id, operator_id));
-  return findAll(operators, keys);
 }
 
 /**

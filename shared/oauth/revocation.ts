@@ -4,15 +4,22 @@ import { env } from "../runtime/env.ts";
 import { forClient, type OAuthRequest } from "./client-authentication.ts";
 import { readFamily, revokeFamily } from "./families.ts";
 import { failure, type OAuthAnswer, success } from "./oauth-answer.ts";
+import { signOutBy } from "./pool/sign-out.ts";
 import { pemOfKey } from "./public-keys.ts";
 import { readRefreshToken } from "./refresh-token.ts";
 import { peekToken, verifyAccessToken } from "./token.ts";
 
 /**
  * Answers a revocation request (RFC 7009). The family of the token ends, whether it is a refresh or an access token; a
- * token that is unknown, expired or another client's is answered in the same way and left alone.
+ * token that is unknown, expired or another client's is answered in the same way and left alone. The token of an
+ * operator ends the sign-in that it comes from, and takes no client authentication.
  */
-export function answerRevocationRequest(request: OAuthRequest): Promise<OAuthAnswer> {
+export async function answerRevocationRequest(request: OAuthRequest): Promise<OAuthAnswer> {
+  const token = request.parameters.get("token") ?? "";
+  const isPublic = request.authorization === undefined && !request.parameters.has("client_secret");
+  const peeked = isPublic && request.fault === undefined ? peekToken(token) : undefined;
+  const signedOut = peeked?.holder.type === "operator" ? await signOutBy(token, peeked, request) : undefined;
+  if (signedOut !== undefined) return signedOut;
   const missing = failure("invalid_request", "The parameter token is missing.");
   return forClient(request, {
     action: "revoke_token",

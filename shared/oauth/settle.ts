@@ -14,15 +14,23 @@ import { writeSettled, writeSettledKey } from "./application-items.ts";
 import { ensureGatewayKey, removeGatewayKeys } from "./gateway-key.ts";
 import { settleOperator } from "./operator-items.ts";
 
+/** Closes what the stream has open of an application or operator whose access has ended; it does not fail. */
+export type EndStreams = (holder: { readonly tenant_id: string; readonly id: string }) => Promise<void>;
+
 /** Settles everything that waits for it by now. What fails is logged and waits for the next run. */
-export async function reconcile(): Promise<{ readonly settled: number; readonly failed: number }> {
+export async function reconcile(
+  endStreams: EndStreams,
+): Promise<{ readonly settled: number; readonly failed: number }> {
   const keys = await overdueKeys("APP");
-  const failed = await settleAll(keys);
+  const failed = await settleAll(keys, endStreams);
   return { settled: keys.length - failed.length, failed: failed.length };
 }
 
 /** Settles what these records of the stream show; names the records of those that fail. */
-export async function settleRecords({ Records: records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
+export async function settleRecords(
+  { Records: records }: DynamoDBStreamEvent,
+  endStreams: EndStreams,
+): Promise<DynamoDBBatchResponse> {
   const waiting = records.flatMap(({ dynamodb }) =>
     dynamodb?.NewImage === undefined
       ? []
@@ -33,23 +41,26 @@ export async function settleRecords({ Records: records }: DynamoDBStreamEvent): 
           },
         ],
   );
-  const failed = await settleAll(waiting.map(({ key }) => key));
+  const failed = await settleAll(
+    waiting.map(({ key }) => key),
+    endStreams,
+  );
   return failuresOf(waiting.filter(({ key }) => failed.includes(key)).map(({ number }) => number));
 }
 
 /** How what waits is settled, by the sort key of its kind. */
-const settlers: Readonly<Record<string, (key: Key) => Promise<void>>> = {
+const settlers: Readonly<Record<string, (key: Key, endStreams: EndStreams) => Promise<void>>> = {
   [applicationType]: settleApplication,
   [operatorKeyType]: settleOperatorKey,
   [operatorType]: settleOperator,
 };
 
 /** Settles these one after the other, since the gateway makes five keys a second; returns those that fail. */
-async function settleAll(keys: readonly Key[]): Promise<readonly Key[]> {
+async function settleAll(keys: readonly Key[], endStreams: EndStreams): Promise<readonly Key[]> {
   const failed: Key[] = [];
   for (const key of keys) {
     try {
-      await settlers[key.sk]?.(key);
+      await settlers[key.sk]?.(key, endStreams);
     } catch (error) {
       failed.push(key);
       log.error("An API key could not be provisioned; the sweep retries it.", { key: key.pk, ...causeOf(error) });
@@ -64,7 +75,7 @@ async function settleAll(keys: readonly Key[]): Promise<readonly Key[]> {
  * is removed again.
  * @throws Error when the gateway refuses, or the application changes all the time
  */
-export async function settleApplication(key: Key): Promise<void> {
+export async function settleApplication(key: Key, endStreams?: EndStreams): Promise<void> {
   let made = false;
   for (let attempt = 0; attempt < limits.commit.conflict_tries; attempt += 1) {
     const [found] = await readKeys([key]);
@@ -74,7 +85,10 @@ export async function settleApplication(key: Key): Promise<void> {
     const dueMs = nowMs() + limits.applications.clock_skew_seconds * 1000;
     const waits = wake_at !== null && Date.parse(wake_at) <= dueMs;
     if (!waits && !(made && status === "revoked")) return;
-    if (status === "revoked") await removeGatewayKeys(application.id);
+    if (status === "revoked") {
+      await endStreams?.(application);
+      await removeGatewayKeys(application.id);
+    }
     const id = status === "revoked" ? null : await ensureGatewayKey(application.id, gatewayKeyOf(application));
     made = id !== null;
     const settled = { ...application, api_key_id: id, wake_at: status === "revoked" ? lookAgainAt(application) : null };

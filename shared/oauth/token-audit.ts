@@ -44,6 +44,23 @@ export function signInAudit(
   return putAudit({ resource, changes: [{ resource, before: null, after }] }, origin, context, delayMs);
 }
 
+/** The outbox item that brings the audit its entry of a sign-out. */
+export function signOutAudit(
+  { tenant_id, id, name, audit_key }: Operator,
+  { address, user_agent, request_id }: AccessAttempt,
+): TransactItem {
+  const actor = { type: "operator", id, name } as const;
+  const context = newContext({ tenant_id, actor, request_id, scopes: [] });
+  const resource = { type: "operator", id };
+  const origin = originFor(tenant_id, { actor, action: "revoke_token", ip: address, user_agent }, audit_key);
+  return putAudit(
+    { resource, changes: [{ resource, before: null, after: { revoked_for: "request" } }] },
+    origin,
+    context,
+    delayMs,
+  );
+}
+
 /** An attempt to get access: where it came from, and its request as in `X-Request-Id`. */
 export interface AccessAttempt {
   readonly address: string;

@@ -1,5 +1,6 @@
 import type { Operator, OperatorKey } from "../domain/people/operator.ts";
 import { signIn } from "../domain/people/operator.ts";
+import { sessionLives, sessionName } from "../domain/people/session.ts";
 import { limits } from "../limits.ts";
 import { scopesOf } from "../roles.ts";
 import { addressBlock } from "../runtime/address.ts";
@@ -7,23 +8,17 @@ import { nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { causeOf, log } from "../runtime/log.ts";
 import { countFailure, countRequest } from "../table/counters.ts";
-import {
-  type OperatorIdentity,
-  operatorIdentities,
-  operatorKeys,
-  operators,
-  tenants,
-  usedTokens,
-} from "../table/entities.ts";
+import { operatorKeys, operators, tenants, usedTokens } from "../table/entities.ts";
 import { isNew, isStill, isStored } from "../table/expression.ts";
 import { changeItem } from "../table/items.ts";
-import { findAll, readKeys } from "../table/store.ts";
+import { readKeys } from "../table/store.ts";
 import { reasonsOf, transact, transactOnce } from "../table/transact.ts";
 import { changeMember, type TransactItem, updateItem } from "../table/write.ts";
 import type { OAuthRequest } from "./client-authentication.ts";
 import { grantedScopes, operatorTokenReply } from "./grant.ts";
 import { failure, notReady, type OAuthAnswer, success, tooMany, withRate } from "./oauth-answer.ts";
 import { identityHash } from "./pool/identity.ts";
+import { operatorsBehind } from "./pool/operators-behind.ts";
 import { type PoolExpectation, readSubjectToken, type SignedIn } from "./pool/subject-token.ts";
 import { signingKey } from "./signing-key.ts";
 import { endedAccess, operatorParty, reportAccessRefusal, signInAudit } from "./token-audit.ts";
@@ -49,7 +44,9 @@ export async function exchangeToken(request: OAuthRequest): Promise<OAuthAnswer>
   const { parameters } = request;
   const signedIn = await readSubjectToken(parameters.get("subject_token") ?? "", expect);
   if (signedIn === undefined) return refuse(request, []);
-  const found = await operatorOf(signedIn, parameters.get("brokerage_id"));
+  const identity = identityHash(signedIn);
+  const session = sessionName(identity, signedIn.auth_time);
+  const found = await operatorOf({ identity, session }, parameters.get("brokerage_id"));
   if ("outside" in found) return refuse(request, found.outside);
   if ("choices" in found) return severalBrokerages(found.choices);
   const { operator, key } = found;
@@ -64,9 +61,9 @@ export async function exchangeToken(request: OAuthRequest): Promise<OAuthAnswer>
   const counted = await countRequest(counter, "operator", request.time_ms);
   if (!counted.allowed) return tooMany(counted.retry_after_seconds);
   if (!(await useOnce(signedIn, signInAudit(operator, scopes, request)))) return refuse(request, [operator]);
-  const seen = await noteSignIn(operator);
+  const seen = await noteSignIn(operator, session);
   if (seen === undefined) return refuse(request, [operator]);
-  const reply = operatorTokenReply(seen, scopes, expect.client_id, signing);
+  const reply = operatorTokenReply({ operator: seen, session }, scopes, expect.client_id, signing);
   return withRate(success({ ...reply, issued_token_type: accessToken }), counted);
 }
 
@@ -115,13 +112,12 @@ type Found =
   | { readonly outside: readonly Operator[] };
 
 /** The operator that a person is: brokerage and role come from our own items, never from the token. */
-async function operatorOf(signedIn: SignedIn, brokerage: string | undefined): Promise<Found> {
-  const [stored] = await readKeys([operatorIdentities.key(identityHash(signedIn))]);
-  const { places = [] } = (stored ?? {}) as Partial<OperatorIdentity>;
-  const wanted = places.filter(({ place_tenant_id }) => brokerage === undefined || place_tenant_id === brokerage);
-  const keys = wanted.map(({ place_tenant_id, operator_id }) => operators.key(place_tenant_id, operator_id));
-  const known = await findAll(operators, keys);
-  const allowed = known.filter((each) => signIn(each, nowIso()) !== undefined);
+async function operatorOf(
+  { identity, session }: { readonly identity: string; readonly session: string },
+  brokerage: string | undefined,
+): Promise<Found> {
+  const known = await operatorsBehind(identity, brokerage);
+  const allowed = known.filter((each) => signIn(each, nowIso()) !== undefined && sessionLives(each, session));
   // Who is active somewhere signs in there, however many others invite them; an invitation is accepted by its name.
   const active = allowed.filter(({ status }) => status === "active");
   const people = brokerage === undefined && active.length > 0 ? active : allowed;
@@ -152,11 +148,11 @@ async function useOnce({ issuer, jti, stale_after }: SignedIn, audit: TransactIt
  * Notes a sign-in: the first one makes an invited operator active, and of the others one in five minutes is written.
  * Returns the operator after it; undefined for one who was suspended or removed meanwhile.
  */
-async function noteSignIn(read: Operator): Promise<Operator | undefined> {
+async function noteSignIn(read: Operator, session: string): Promise<Operator | undefined> {
   let operator: Operator | undefined = read;
   for (let attempt = 0; attempt < limits.commit.decision_tries && operator !== undefined; attempt += 1) {
     const signed = signIn(operator, nowIso());
-    if (signed === undefined) return undefined;
+    if (signed === undefined || !sessionLives(operator, session)) return undefined;
     if (signed.after === operator) {
       await noteSeen(operator);
       return operator;

@@ -17,6 +17,8 @@ export interface AccessClaims {
   readonly app?: string;
   /** Family of tokens that it belongs to; when that is revoked it ends too. Absent in a token of an operator. */
   readonly fam?: string;
+  /** Sign-in that a token of an operator comes from, see `sessionName`; absent in a token of an application. */
+  readonly sid?: string;
   readonly env: string;
 }
 
@@ -44,6 +46,8 @@ export interface PeekedToken {
   readonly holder:
     | { readonly type: "application"; readonly id: string; readonly family: string }
     | { readonly type: "operator"; readonly id: string };
+  /** Epoch seconds. */
+  readonly issued_at?: number;
 }
 
 /**
@@ -63,10 +67,11 @@ export function peekToken(token: string): PeekedToken | undefined {
   if (header.alg !== "ES256" || header.typ !== "at+jwt" || hasExtensions(header)) return undefined;
   const { kid } = header;
   const { tenant } = payload as { tenant?: unknown };
+  const { iat: issued_at } = payload;
   const holder = holderIn(payload);
   if (typeof kid !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(kid)) return undefined;
   if (typeof tenant !== "string" || !/^brk_[0-9A-HJKMNP-TV-Z]{26}$/.test(tenant)) return undefined;
-  return holder && { kid, tenant, holder };
+  return holder && { kid, tenant, holder, ...(typeof issued_at === "number" && { issued_at }) };
 }
 
 /** Whom a token is for: an operator by its subject, else an application with its family. */
@@ -75,8 +80,8 @@ function holderIn({ sub, app, fam }: Readonly<Record<string, unknown>>): PeekedT
   return isId("app", app) && isId("fam", fam) ? { type: "application", id: app, family: fam } : undefined;
 }
 
-function hasHolder({ sub, app, fam }: AccessClaims): boolean {
-  if (app === undefined && fam === undefined) return isId("opr", sub);
+function hasHolder({ sub, app, fam, sid }: AccessClaims): boolean {
+  if (app === undefined && fam === undefined) return isId("opr", sub) && typeof sid === "string";
   return typeof app === "string" && typeof fam === "string" && !isId("opr", sub);
 }
 

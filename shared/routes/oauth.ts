@@ -37,15 +37,17 @@ export const revokeToken = route({
   summary: "Revoke a token",
   description:
     "RFC 7009. Revoking a refresh token or an access token revokes every token of the same grant: refresh tokens " +
-    "immediately, access tokens within a minute. An unknown token gets the same answer as a known one. " +
+    "immediately, access tokens within a minute. An unknown token gets the same answer as a known one. The access " +
+    "token of an operator, sent without client authentication, ends the sign-in behind it in every brokerage " +
+    "of the person: commands are refused and streams closed at once, reads within a minute. " +
     "The answer is empty: its `Content-Type`, which the gateway adds, describes nothing.",
   file: "oauth/revoke",
   auth: "none",
   scope: null,
   rate: "token",
   grants: ["read", "put", "update"],
-  globals: { read: ["client_ids", "public_keys"] },
-  within: ["applications", "families"],
+  globals: { read: ["client_ids", "public_keys", "operator_identities"] },
+  within: ["applications", "families", "operators"],
   secrets: ["service_key"],
   body: RevocationRequest,
   media: "form_or_json",

@@ -1,3 +1,4 @@
+import { limits } from "../limits.ts";
 import { page } from "../schema/fields.ts";
 import { OperatorHandover } from "../schema/people/handover.ts";
 import {
@@ -8,6 +9,11 @@ import {
   UpdateOperatorRequest,
 } from "../schema/people/operator.ts";
 import { route } from "./route.ts";
+
+const { mails_per_day, brokerage_mails_per_day } = limits.operators;
+const mailLimits =
+  `An operator is sent at most ${mails_per_day} emails a day (UTC) and all of a brokerage ` +
+  `${brokerage_mails_per_day}; beyond that the answer is 429, with the seconds to the next day in \`Retry-After\`.`;
 
 /** `GET /operators` */
 export const listOperators = route({
@@ -38,7 +44,8 @@ export const createOperator = route({
     "scope that only two owners give (`transactions:approve`, `applications:write`, `operators:write`, " +
     "`settings:write`, `feed:write`) in `proposed_change`: the operator is a viewer until a second owner sends the " +
     "role in a `PATCH` within 72 hours. An email address that was removed is the same person again where four eyes " +
-    "are required.",
+    "are required. " +
+    mailLimits,
   file: "operators/create",
   scope: "operators:write",
   governs: ["operators", "brokerages"],
@@ -123,14 +130,39 @@ export const inviteOperator = route({
   description:
     "Sends another email with a new temporary password, which is valid for seven days and replaces the previous one. " +
     "Only for operators who have not signed in yet. A person with a password, as an operator of another brokerage, " +
-    "gets no email.",
+    "gets no email. " +
+    mailLimits,
   file: "operators/invite",
   scope: "operators:write",
-  governs: ["operators"],
+  governs: ["operators", "brokerages"],
   standing: "held",
   grants: ["read", "put", "update", "check"],
   reply: Operator,
   refusals: ["insufficient_scope", "illegal_transition"],
+});
+
+/** `POST /operators/{id}/reset_credentials` */
+export const resetOperatorCredentials = route({
+  id: "reset_operator_credentials",
+  method: "POST",
+  path: "/operators/{id}/reset_credentials",
+  tag: "Operators",
+  summary: "Reset the credentials of an operator",
+  description:
+    "For a person who lost their password or their authenticator app, or whose credentials somebody else may know. " +
+    "Password, second factor and sessions end, and an email brings a temporary password, which is valid for seven " +
+    "days. Only for active operators, and never for the caller. While the brokerage has two active owners, an owner " +
+    "proposes it for an operator with a scope that only two owners give (`proposed_reset`), and it holds when a " +
+    "second owner requests it too within 72 hours. A person who works for other brokerages as well signs in to those " +
+    "again once an owner there has reset their credentials too. " +
+    mailLimits,
+  file: "operators/reset-credentials",
+  scope: "operators:write",
+  governs: ["operators", "brokerages"],
+  standing: "held",
+  grants: ["read", "put", "update", "check"],
+  reply: Operator,
+  refusals: ["insufficient_scope", "four_eyes_required", "illegal_transition"],
 });
 
 /** `DELETE /operators/{id}` */
@@ -165,5 +197,6 @@ export const operatorRoutes = [
   getOperatorHandover,
   updateOperator,
   inviteOperator,
+  resetOperatorCredentials,
   deleteOperator,
 ] as const;

@@ -16,10 +16,11 @@ import { wakeSet } from "./wake.ts";
  */
 export async function openConnection(event: SocketEvent): Promise<APIGatewayProxyResult> {
   const place = placeOf(event);
-  const { actor, client_id, family_id, scopes, source_ids } = callerOf(event);
+  const { actor, client_id, family_id, session, scopes, source_ids } = callerOf(event);
   const principal = {
     ...{ holder: holderOf(actor), client_id, ...(family_id !== "" && { family_id }), scopes },
     ...(source_ids.length > 0 && { source_ids }),
+    ...(session !== undefined && { session }),
   };
   try {
     const joined = await joinStream(principal, place);

@@ -1,6 +1,7 @@
 import { type Application, applicationActor } from "../domain/application.ts";
 import { type Family, familyLives } from "../domain/family.ts";
 import { type Operator, operatorActor } from "../domain/people/operator.ts";
+import { sessionLives } from "../domain/people/session.ts";
 import { allowsStream, credentialOf } from "../domain/stream/handshake.ts";
 import type { StreamTicket } from "../domain/stream/ticket.ts";
 import { type Authorized, authorizeBearer } from "../oauth/authorize.ts";
@@ -85,14 +86,14 @@ async function applicationOf(ticket: StreamTicket, attempt: AccessAttempt): Prom
 }
 
 async function operatorOf(ticket: StreamTicket, attempt: AccessAttempt): Promise<Holder | undefined> {
-  const { tenant_id, client_id } = ticket;
+  const { tenant_id, client_id, session } = ticket;
   const [operator] = await readAll<Operator>(operators, [operators.key(tenant_id, ticket.holder.id)]);
   const ended = operator && endedAccess(operator);
   if (operator && ended) await reportAccessRefusal(operatorParty(operator), "authenticate", attempt, ended);
-  if (operator?.status !== "active") return undefined;
+  if (operator?.status !== "active" || !sessionLives(operator, session ?? "")) return undefined;
   const { role, audit_key } = operator;
   return {
-    ...{ tenant_id, actor: operatorActor(operator), role, client_id },
+    ...{ tenant_id, actor: operatorActor(operator), role, client_id, session: session ?? "" },
     ...(audit_key === undefined ? {} : { audit_key }),
     ...{ scopes: held(ticket, scopesOf(role, env.stage)), allowed_ips: [] },
   };

@@ -18,6 +18,7 @@ export async function issueTicket({
   actor,
   client_id,
   family_id,
+  session,
   scopes,
 }: Caller): Promise<StreamTicketBody> {
   const ticket = `stk_${newSecretWord(limits.stream.ticket_characters)}`;
@@ -25,6 +26,7 @@ export async function issueTicket({
   const stored: StreamTicket = {
     ...{ ticket_sha256: sha256(ticket), tenant_id, client_id, scopes, expires_at },
     ...(family_id !== "" && { family_id }),
+    ...(session !== undefined && { session }),
     holder: holderOf(actor),
   };
   // Counted requests may update items of the volatile table, and there is no further right for this.

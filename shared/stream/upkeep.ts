@@ -1,6 +1,7 @@
 import type { Application } from "../domain/application.ts";
 import { type Family, familyLives } from "../domain/family.ts";
 import type { Operator } from "../domain/people/operator.ts";
+import { sessionLives } from "../domain/people/session.ts";
 import type { StreamConnection } from "../domain/stream/connection.ts";
 import { type Duty, dutyOf } from "../domain/stream/upkeep.ts";
 import { scopesOf } from "../roles.ts";
@@ -36,13 +37,14 @@ export async function dutiesOf(connections: readonly StreamConnection[]): Promis
 
 /** The scopes that the holder of a connection has now; undefined when its access has ended. */
 function scopesNow(
-  { holder, source_ids: granted }: StreamConnection,
+  { holder, session = "", source_ids: granted }: StreamConnection,
   stored: unknown,
   family: Family | undefined,
 ): readonly Scope[] | undefined {
   if (holder.type === "operator") {
     const operator = stored as Operator | undefined;
-    return operator?.status === "active" ? scopesOf(operator.role, env.stage) : undefined;
+    const isIn = operator?.status === "active" && sessionLives(operator, session);
+    return isIn ? scopesOf(operator.role, env.stage) : undefined;
   }
   const application = stored as Application | undefined;
   if (application?.status !== "active") return undefined;

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
-import { clients } from "../../shared/table/entities.ts";
+import { clients, operators } from "../../shared/table/entities.ts";
 import { bridge, opening } from "../support/builders/bridge.ts";
 import { brokerage, clientRequest } from "../support/builders/brokerage.ts";
 import { putMarket } from "../support/builders/trading-data.ts";
@@ -97,6 +97,13 @@ async function workloadOn(api: TestApi): Promise<Workload> {
     get_operator: () => newOperator(),
     get_operator_handover: () => newOperator("/handover"),
     invite_operator: () => newOperator("/invite"),
+    reset_operator_credentials: async () => {
+      const asked = await newOperator("/reset_credentials");
+      const { changeItem } = await import("../../shared/table/items.ts");
+      const id = asked.address.split("/")[2] ?? "";
+      await changeItem(operators.key(asked.as.tenant_id, id), { set: { status: "active", pool_state: "ready" } });
+      return asked;
+    },
     update_operator: async () => ({ ...(await newOperator()), parts: { body: { name: newName() } } }),
     delete_operator: () => newOperator(),
     create_application: async () => ({

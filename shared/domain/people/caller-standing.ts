@@ -3,12 +3,15 @@ import type { Scope } from "../../schema/scope.ts";
 import { type Application, secretLives } from "../application.ts";
 import type { Context, Refusal } from "../decision.ts";
 import type { Operator } from "./operator.ts";
+import { sessionLives } from "./session.ts";
 
 /** Whom the authorizer let in, up to a minute ago. */
 export interface AdmittedCaller {
   readonly scopes: readonly Scope[];
   /** Role of an operator. */
   readonly role?: Role;
+  /** Sign-in behind an operator's token. */
+  readonly session?: string;
   /** Number of the client secret behind an application's token. */
   readonly secret_number?: number;
 }
@@ -36,7 +39,7 @@ export function endedApplication(
   return lostScope(caller, application.scopes, scope, "The application");
 }
 
-/** The same for an operator: they were suspended or removed, or have another role. */
+/** The same for an operator: they were suspended or removed, have signed out, or have another role. */
 export function endedOperator(
   caller: AdmittedCaller,
   operator: Operator | undefined,
@@ -44,6 +47,9 @@ export function endedOperator(
   environment: Context["environment"],
 ): Refusal | undefined {
   if (operator?.status !== "active") return ended("The operator was suspended or removed.");
+  if (caller.session !== undefined && !sessionLives(operator, caller.session)) {
+    return ended("The sign-in behind the token has ended.");
+  }
   const lost = lostScope(caller, scopesOf(operator.role, environment), scope, `The role ${operator.role}`);
   if (lost !== undefined || operator.role === caller.role) return lost;
   return ended("The operator has another role: get a new token.");

@@ -94,7 +94,7 @@ function gainsRights(before: Operator, after: Operator, context: Context): boole
 }
 
 /** Who is suspended has none: an owner whom two suspended is not admitted again by one. */
-function guardedRights({ role, status }: Operator, { environment }: Context): readonly Scope[] {
+export function guardedRights({ role, status }: Operator, { environment }: Context): readonly Scope[] {
   if (status === "suspended" || status === "removed") return [];
   const held = scopesOf(role, environment);
   return guardedScopes.filter((scope) => held.includes(scope));

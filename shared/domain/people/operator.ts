@@ -15,8 +15,10 @@ import {
 } from "../decision.ts";
 import { sameValue } from "../equality.ts";
 import type { Tenant } from "../tenant.ts";
+import { countMail, type MailsOfDay } from "./operator-mails.ts";
 import { isActiveOwner, ownerAdded, rightsEnded, withAgreement } from "./operator-rights.ts";
 import { type DrawnPersonKey, keepPersonKey } from "./person-key.ts";
+import type { EndedSession } from "./session.ts";
 
 /** A person who works for a brokerage and signs in through the user pool. */
 export interface Operator {
@@ -30,14 +32,23 @@ export interface Operator {
   readonly status: "invited" | "active" | "suspended" | "removed";
   /** What one owner proposed for this operator, and another one has to accept; absent or null if there is none. */
   readonly proposed_change?: OperatorBody["proposed_change"];
+  /** A reset of the credentials that one owner proposed, likewise. */
+  readonly proposed_reset?: OperatorBody["proposed_reset"];
   /** When they last got a token, to a few minutes. Written outside of the version. */
   readonly last_seen_at: string | null;
   /** Removed operators of the brokerage who had the same email address: the same person, newest first, bounded. */
   readonly former_ids?: readonly string[];
-  /** Whether the user of the pool is still to be made or invited again; settled outside of the version. */
-  readonly pool_state: "pending" | "ready" | "resend";
-  /** SHA-256 of issuer and subject of the user in the pool; null until it is made. */
+  /**
+   * Whether the user of the pool is still to be made, invited again or replaced with new credentials; settled outside
+   * of the version.
+   */
+  readonly pool_state: "pending" | "ready" | "resend" | "reset";
+  /** Emails of the last day with one: invitations and resets. */
+  readonly mails?: MailsOfDay;
+  /** SHA-256 of issuer and subject of the user in the pool; null until it is made, and while it is replaced. */
   readonly identity_sha256: string | null;
+  /** Sign-ins of the last hours that the person has ended, newest first, bounded. */
+  readonly ended_sessions?: readonly EndedSession[];
   /** Name of the user in the pool, which another email address there does not change; absent until the user is made. */
   readonly pool_subject?: string;
   /** Seals what the audit keeps of the operator; absent after a removal. */
@@ -64,7 +75,7 @@ export interface OperatorKey {
 }
 
 /** The counts of a brokerage that decisions about its operators look at. */
-export type Counts = Pick<Tenant, "operators" | "active_owners">;
+export type Counts = Pick<Tenant, "operators" | "active_owners" | "operator_mail_day" | "operator_mails">;
 
 /** Whether there is such an operator, as far as a caller can see. */
 export function isThere(operator: Operator | undefined): operator is Operator {
@@ -87,6 +98,7 @@ export function operatorBody(operator: Operator, environment: Context["environme
     scopes: [...scopesOf(role, environment)],
     status,
     proposed_change: operator.proposed_change ?? null,
+    proposed_reset: operator.proposed_reset ?? null,
     last_seen_at,
     created_at,
     updated_at,
@@ -162,11 +174,15 @@ export function inviteOperator(
   if (counts.operators >= max_operators) {
     return refuse("too_many_operators", `A brokerage may have at most ${max_operators} operators.`);
   }
+  const counted = countMail(holder, counts, context);
+  if (!counted.ok) return counted;
+  const { mails, set, add, require } = counted.mail;
   const { tenant_id, now } = context;
   const drawn = { id: context.newId("opr"), audit_key: keys.public_key };
   const former = holder?.status === "removed" ? holder : undefined;
   const wanted: Operator = {
     ...draftOperator(request, { ...drawn, tenant_id, now }),
+    mails,
     ...(former !== undefined && { former_ids: withFormer(former) }),
   };
   const operator = withAgreement({ ...wanted, role: "viewer" }, wanted, counts, context);
@@ -182,7 +198,12 @@ export function inviteOperator(
       keepPersonKey(operator, keys),
       ...(key === undefined ? [{ op: "create", entity: "operator_key", item: first() } as const] : []),
       claimOperatorEmail(operator, former),
-      count(tenant_id, { operators: 1 }, counts.operators === undefined ? [] : [bound]),
+      countAtTenant(
+        tenant_id,
+        { operators: 1, ...add },
+        [...require, ...(counts.operators === undefined ? [] : [bound])],
+        set,
+      ),
     ],
     events: ownerAdded(undefined, operator, context),
   };
@@ -253,28 +274,6 @@ export function amendOperator(
   return sameValue(agreed, operator) ? unchanged(operator) : written(operator, agreed, counts, context);
 }
 
-/**
- * Decides `POST /operators/{id}/invite`: provisioning has another temporary password sent, which replaces the one
- * before. While it has not done so, a repeat changes nothing.
- */
-export function inviteAgain(operator: Operator, context: Context): Decision<Operator> {
-  const lacked = lackedScope([operator.role], context);
-  if (lacked !== undefined) return lacked;
-  const { status, pool_state } = operator;
-  if (status !== "invited") {
-    return refuse("illegal_transition", "Only an operator who has not signed in yet can be invited again.");
-  }
-  if (pool_state !== "ready") return unchanged(operator);
-  const moved = { updated_at: later(operator.updated_at, context.now), version: operator.version + 1 };
-  const after: Operator = { ...operator, pool_state: "resend", wake_at: context.now, ...moved };
-  return {
-    ok: true,
-    result: after,
-    changes: [{ op: "update", entity: "operator", before: operator, after }],
-    events: [],
-  };
-}
-
 function statusAfter(operator: Operator, status: UpdateOperator["status"]): Operator["status"] {
   if (status !== "active") return status ?? operator.status;
   return operator.last_seen_at === null ? "invited" : "active";
@@ -325,7 +324,7 @@ function written(before: Operator, changed: Operator, counts: Counts, context: C
     ...(after.status === "removed" ? { operators: -1 } : {}),
   };
   const changes: Change[] = [{ op: "update", entity: "operator", before, after }];
-  if (Object.keys(add).length > 0) changes.push(count(before.tenant_id, add, more < 0 ? [another] : []));
+  if (Object.keys(add).length > 0) changes.push(countAtTenant(before.tenant_id, add, more < 0 ? [another] : []));
   const events = [...ownerAdded(before, after, context), ...rightsEnded(before, after, context)];
   return { ok: true, result: after, changes, events };
 }
@@ -349,12 +348,17 @@ export function signIn(operator: Operator, now: string): SignIn | undefined {
 }
 
 /** Counted at the tenant, without its version. */
-function count(tenant: string, add: Readonly<Record<string, number>>, require: readonly Requirement[]): Change {
-  return { op: "adjust", entity: "tenant", id: tenant, add, require };
+export function countAtTenant(
+  tenant: string,
+  add: Readonly<Record<string, number>>,
+  require: readonly Requirement[],
+  set: Readonly<Record<string, string | number>> = {},
+): Extract<Change, { op: "adjust" }> {
+  return { op: "adjust", entity: "tenant", id: tenant, set, add, require };
 }
 
 /** A refusal of a caller that lacks a scope of one of these roles. */
-function lackedScope(granted: readonly Role[], { scopes, environment }: Context) {
+export function lackedScope(granted: readonly Role[], { scopes, environment }: Context) {
   const lacked = granted.flatMap((role) => scopesOf(role, environment)).filter((scope) => !scopes.includes(scope));
   const [scope] = lacked;
   if (scope === undefined) return undefined;

@@ -10,6 +10,8 @@ export interface StreamPrincipal {
   readonly client_id: string;
   /** The family of the access token that asked for it; absent for operators. */
   readonly family_id?: string;
+  /** The sign-in behind an operator's token. */
+  readonly session?: string;
   readonly scopes: readonly Scope[];
   /** Feed sources that the application is bound to; absent where it is bound to none. */
   readonly source_ids?: readonly string[];

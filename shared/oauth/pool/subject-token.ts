@@ -15,6 +15,8 @@ export interface PoolExpectation {
 export interface SignedIn {
   readonly issuer: string;
   readonly subject: string;
+  /** When the person showed their credentials, epoch seconds: the same in all tokens of a sign-in. */
+  readonly auth_time: number;
   /** Identifier of the token, which is accepted once. */
   readonly jti: string;
   /** Epoch seconds after which the token is too old in any case. */
@@ -44,12 +46,13 @@ export async function readSubjectToken(token: string, expect: PoolExpectation): 
   }
   if (typeof claims !== "object") return undefined;
   // The library accepts a list that holds the audience; a token for others as well is none for us alone.
-  const { iss, aud, sub, jti, iat, exp, token_use } = claims;
+  const { iss, aud, sub, jti, iat, exp, token_use, auth_time } = claims;
   if (iss !== issuer || aud !== client_id || token_use !== "id" || typeof exp !== "number") return undefined;
   if (!isName(sub) || !isName(jti) || typeof iat !== "number") return undefined;
+  if (!Number.isSafeInteger(auth_time)) return undefined;
   const stale_after = iat + limits.exchange.max_token_age_seconds;
   if (iat > nowSeconds + clock_skew_seconds || nowSeconds > stale_after) return undefined;
-  return { issuer, subject: sub, jti, stale_after };
+  return { issuer, subject: sub, auth_time, jti, stale_after };
 }
 
 function isName(claim: unknown): claim is string {

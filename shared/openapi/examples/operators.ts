@@ -45,6 +45,7 @@ export const operatorsReplies: Readonly<Record<string, unknown>> = {
     scopes: ["transactions:read", "transactions:write", "transactions:approve", "transactions:settle", "reports:read"],
     status: "active",
     proposed_change: null,
+    proposed_reset: null,
     last_seen_at: completed_at,
     created_at,
     updated_at: created_at,

@@ -58,6 +58,13 @@ export const ProposedOperatorChange = z.object({
   expires_at: described(Timestamp, "Time from which the proposal has no effect; 72 hours after it was made."),
 });
 
+/** A reset of the credentials of an operator that waits for a second owner. */
+export const ProposedReset = z.object({
+  by: described(Actor, "Owner who made the proposal."),
+  at: described(Timestamp, "Time of the proposal."),
+  expires_at: described(Timestamp, "Time from which the proposal has no effect; 72 hours after it was made."),
+});
+
 /** An operator in responses. `last_seen_at` is accurate to five minutes. */
 export const Operator = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
@@ -71,6 +78,10 @@ export const Operator = z.object({
     z.nullable(ProposedOperatorChange),
     "Suspension, removal or other role of an owner, or a role or admission that gives a scope that only two owners " +
       "give, which a second owner must accept; null if there is none.",
+  ),
+  proposed_reset: described(
+    z.nullable(ProposedReset),
+    "Reset of the credentials that a second owner must accept; null if there is none.",
   ),
   last_seen_at: described(
     z.nullable(Timestamp),

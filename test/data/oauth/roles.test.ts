@@ -43,7 +43,7 @@ const table: readonly (readonly [who: string, operations: string])[] = [
   ["owner developer", "list_applications create_application get_application update_application"],
   ["owner developer", "revoke_application rotate_application_secret"],
   ["owner", "list_operators create_operator get_operator update_operator invite_operator delete_operator"],
-  ["owner", "get_operator_handover"],
+  ["owner", "get_operator_handover reset_operator_credentials"],
   ["owner", "update_settings create_feed_source update_feed_source delete_feed_source send_feed_batch"],
   ["owner", "send_feed_quotes begin_feed_epoch take_commands ack_command send_feed_snapshot"],
   ["owner developer", "set_sandbox_prices drive_sandbox_account open_sandbox_trade close_sandbox_trade"],
@@ -55,7 +55,7 @@ const table: readonly (readonly [who: string, operations: string])[] = [
 /** What a developer may not do in the sandbox either. */
 const notInSandbox: readonly string[] = [
   ...["list_operators", "create_operator", "get_operator", "update_operator", "invite_operator", "delete_operator"],
-  "get_operator_handover",
+  ...["get_operator_handover", "reset_operator_credentials"],
   ...["update_settings", "create_feed_source", "update_feed_source", "delete_feed_source", "send_feed_batch"],
   ...["send_feed_quotes", "begin_feed_epoch", "take_commands", "ack_command", "send_feed_snapshot"],
 ];

@@ -29,6 +29,8 @@ export interface TestCaller {
     readonly role: Role;
     /** Seals what the audit keeps of them, where they have a key. */
     readonly audit_key?: string;
+    /** The sign-in behind their token. */
+    readonly session?: string;
   };
 }
 
@@ -200,6 +202,7 @@ function authorizerContext(caller: TestCaller) {
     ...(caller.operator_ids === undefined ? {} : { operator_ids: caller.operator_ids.join(" ") }),
     ...(caller.operator?.audit_key === undefined ? {} : { audit_key: caller.operator.audit_key }),
     client_id: caller.client_id,
+    ...(caller.operator?.session === undefined ? {} : { session: caller.operator.session }),
     ...(caller.family_id === undefined ? {} : { family_id: caller.family_id }),
     ...(caller.operator === undefined && { secret_number: String(caller.secret_number ?? 1) }),
     scopes: caller.scopes.join(" "),

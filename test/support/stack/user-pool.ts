@@ -67,7 +67,16 @@ export async function startUserPool(): Promise<UserPool> {
   const client_id = "dashboard";
   const claims = (subject: string, more: Claims = {}) => {
     const iat = Math.floor(Date.now() / 1000);
-    const own = { iss: issuer, aud: client_id, sub: subject, token_use: "id", iat, exp: iat + 3600, jti: randomUUID() };
+    const own = {
+      iss: issuer,
+      aud: client_id,
+      sub: subject,
+      token_use: "id",
+      iat,
+      exp: iat + 3600,
+      auth_time: iat,
+      jti: randomUUID(),
+    };
     return { ...own, ...more };
   };
   const stop = () =>

@@ -13,6 +13,8 @@ export const session = createStore<Session>({ state: "starting" });
 
 /** A token of the API is renewed so long before it ends. */
 const renewedBeforeMs = 60_000;
+/** How long a sign-out waits for each of those that it asks. */
+const signOutMs = 3000;
 const returningKey = "dashboard.signed-in";
 const brokerageKey = "dashboard.brokerage";
 
@@ -66,14 +68,24 @@ export async function signIn(): Promise<void> {
   await beginSignIn(pathname === "/signed-in" ? "/" : pathname + search);
 }
 
-/** Ends the session here and at the pool. */
+/**
+ * Ends the sign-in: the tokens and streams of the service, the refresh token of the pool, and then the pool's own
+ * session, whose page this leads to. What cannot be reached does not hold up the rest.
+ */
 export async function signOut(): Promise<void> {
   const { logout_url, client_id } = config();
   const query = new URLSearchParams({ client_id, logout_uri: `${window.location.origin}/` });
+  const ended = accessToken;
   endSession(undefined);
   const { forgetSignIn } = await loadSignIn();
-  await forgetSignIn();
+  await Promise.allSettled([ended === undefined ? undefined : revoke(ended), forgetSignIn()]);
   window.location.assign(`${logout_url}?${query}`);
+}
+
+/** Ends the sign-in that a token comes from (RFC 7009), also where this page is left meanwhile. */
+async function revoke(token: string): Promise<void> {
+  const body = new URLSearchParams({ token, token_type_hint: "access_token" });
+  await fetch("/v2/oauth/revoke", { method: "POST", body, keepalive: true, signal: AbortSignal.timeout(signOutMs) });
 }
 
 /** Gets a new token from the sign-in that is kept in memory; false when the person has to sign in again. */

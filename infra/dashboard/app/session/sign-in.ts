@@ -16,6 +16,7 @@ function manager(): UserManager {
     loadUserInfo: false,
     automaticSilentRenew: false,
     monitorSession: false,
+    requestTimeoutInSeconds: 3,
     userStore: new WebStorageStateStore({ store: new InMemoryWebStorage() }),
     stateStore: new WebStorageStateStore({ store: window.sessionStorage }),
   });
@@ -43,7 +44,11 @@ export async function refreshSignIn(): Promise<string> {
   return user.id_token;
 }
 
-/** Forgets the tokens of the pool. */
+/** Revokes the refresh token of the pool, and forgets its tokens. Throws where the pool did not say that it did. */
 export async function forgetSignIn(): Promise<void> {
-  await manager().removeUser();
+  try {
+    await manager().revokeTokens(["refresh_token"]);
+  } finally {
+    await manager().removeUser();
+  }
 }

@@ -288,8 +288,38 @@ function InviteAgain({ operator: { id, name } }: { readonly operator: Operator }
   );
 }
 
+function ResetCredentials({ operator: { id, name, proposed_reset: proposed } }: { readonly operator: Operator }) {
+  return (
+    <ActionButton
+      word={proposed === null ? "Reset credentials" : "Agree: reset credentials"}
+      dialog={(close) => (
+        <ConfirmDialog
+          title={`Reset the credentials of ${name}`}
+          text={
+            "Their password, second factor and sessions end, and they get a temporary password by email. Where two " +
+            "owners give their rights, it waits for a second owner. At other brokerages they need a reset there too."
+          }
+          more={
+            proposed && (
+              <p>
+                Proposed by <ActorName actor={proposed.by} />, <Age at={proposed.at} />, until{" "}
+                <Clock at={proposed.expires_at} />.
+              </p>
+            )
+          }
+          word="Reset"
+          danger
+          run={(key) => command("POST", "/operators/{id}/reset_credentials", { key, path: { id } })}
+          onClose={close}
+        />
+      )}
+    />
+  );
+}
+
 function Actions({ operator, onRemoved }: { readonly operator: Operator; readonly onRemoved: () => void }) {
   const { id, name, status, version } = operator;
+  const { operator: caller } = useCaller();
   const path = { id };
   const suspended = status === "suspended";
   return (
@@ -310,6 +340,7 @@ function Actions({ operator, onRemoved }: { readonly operator: Operator; readonl
         )}
       />
       {status === "invited" && <InviteAgain operator={operator} />}
+      {status === "active" && id !== caller?.id && <ResetCredentials operator={operator} />}
       {status !== "invited" && (
         <ActionButton
           word={suspended ? "Admit again" : "Suspend"}
