@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Actor, Context } from "../../../shared/domain/decision.ts";
 import { inviteAgain, resetCredentials } from "../../../shared/domain/people/credentials.ts";
-import { draftOperator, inviteOperator, type Operator } from "../../../shared/domain/people/operator.ts";
+import { type Counts, draftOperator, inviteOperator, type Operator } from "../../../shared/domain/people/operator.ts";
 import { type Role, scopesOf } from "../../../shared/roles.ts";
 import {
   accepted,
@@ -93,7 +93,7 @@ describe("a reset of credentials", () => {
 describe("emails of a day", () => {
   const invited = (mails?: Operator["mails"]) =>
     someOperator({ status: "invited", last_seen_at: null, ...(mails && { mails }) });
-  const again = (operator: Operator, counts: object, now = decisionTime) =>
+  const again = (operator: Operator, counts: Counts, now = decisionTime) =>
     inviteAgain(operator, counts, by("opr_MAX", "owner", now));
 
   it("are three at most to an operator, whatever asks for them", () => {
