@@ -1,4 +1,5 @@
 import { limits } from "../limits.ts";
+import { type EventType, eventScopes, eventTypes } from "../schema/event-types.ts";
 import type { CreateWebhookEndpoint, RotateWebhookSecret, UpdateWebhookEndpoint } from "../schema/webhook.ts";
 import { type Change, type Context, type Decision, type FieldError, later, refuse, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
@@ -37,6 +38,20 @@ function refuseFaults(errors: readonly FieldError[]) {
   });
 }
 
+/**
+ * The refusal of an endpoint that would send events of resources which the caller may not read. It stays as it is when
+ * the rights of its maker end, as an application does; so whoever changes where it sends, or what, must hold them.
+ */
+function refuseUnread(types: WebhookEndpoint["event_types"], { scopes }: Context) {
+  const sent = types.flatMap((type) => (type === "*" ? eventTypes : [type as EventType]));
+  const beyond = sent.find((type) => !scopes.includes(eventScopes[type]));
+  if (beyond === undefined) return undefined;
+  const scope = eventScopes[beyond];
+  return refuse("insufficient_scope", `The endpoint receives ${beyond}, which requires the scope ${scope}.`, {
+    extra: { scope },
+  });
+}
+
 /** A filter without entries lets everything through, as none does. */
 function filterOf(words: readonly string[] | null | undefined): readonly string[] | null {
   return words === undefined || words === null || words.length === 0 ? null : [...new Set(words)];
@@ -52,6 +67,8 @@ export function openEndpoint(
 ): Decision<ShownEndpoint> {
   const faults = faultsOf(request, rules);
   if (faults.length > 0) return refuseFaults(faults);
+  const unread = refuseUnread(request.event_types, context);
+  if (unread !== undefined) return unread;
   const { max_endpoints } = limits.webhooks;
   if ((count?.endpoints ?? 0) >= max_endpoints) {
     return refuse("too_many_webhook_endpoints", `A brokerage has at most ${max_endpoints} webhook endpoints.`);
@@ -136,6 +153,11 @@ export function amendEndpoint(
     wake_at: to === from ? endpoint.wake_at : context.now,
   };
   if (sameValue(merged, endpoint)) return unchanged({ endpoint, health });
+  const sent = (one: WebhookEndpoint) => [one.url, one.event_types, one.account_ids, one.group_ids];
+  // Of a disabled one too: who enables it later would go by an address that they did not choose.
+  const redirects = enables || !sameValue(sent(merged), sent(endpoint));
+  const unread = redirects ? refuseUnread(merged.event_types, context) : undefined;
+  if (unread !== undefined) return unread;
   const after = { ...merged, updated_at: later(endpoint.updated_at, context.now), version: endpoint.version + 1 };
   const { id } = endpoint;
   // The failures before count no more, or the first one after would switch the endpoint off again. A note about the

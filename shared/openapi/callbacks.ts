@@ -1,10 +1,11 @@
 import type { $ZodType } from "zod/v4/core";
+import { personalMembers } from "../domain/audit/personal-members.ts";
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
 import { LiquidatedAccount } from "../schema/account.ts";
 import { AuditSeal } from "../schema/audit/seal.ts";
 import { BrokerageEvent, EventTypeSchema, Restore } from "../schema/event.ts";
-import { type EventType, eventTexts } from "../schema/event-types.ts";
+import { type EventType, eventScopes, eventTexts } from "../schema/event-types.ts";
 import { CommandNotice } from "../schema/feed/command.ts";
 import { Drift } from "../schema/feed/drift.ts";
 import { FeedSource } from "../schema/feed/source.ts";
@@ -142,7 +143,7 @@ export function eventSchemas(rows: readonly Route[]): Record<string, JsonObject>
       },
       required: ["type"],
     };
-    return [eventComponent(kind), { description: eventTexts[kind], allOf: [base, narrowed] }];
+    return [eventComponent(kind), { description: textOf(kind), allOf: [base, narrowed] }];
   });
   return Object.fromEntries(entries);
 }
@@ -199,4 +200,11 @@ function exampleOf(kind: EventType, rows: readonly Route[]): { example?: unknown
   const shown = data.object;
   const resource = { type: shown["object"], id: shown["id"], version: shown["version"] };
   return { example: { ...event, type: kind, resource, data } };
+}
+
+/** When an event is sent, the scope that an endpoint needs for it, and which personal data it holds. */
+function textOf(kind: EventType): string {
+  const members = [...personalMembers.client].map((name) => `\`${name}\``).join(", ");
+  const personal = kind.startsWith("client.") ? ` Personal data of the client in it: ${members}.` : "";
+  return `${eventTexts[kind]} An endpoint needs \`${eventScopes[kind]}\` to receive it.${personal}`;
 }

@@ -40,7 +40,8 @@ export const createWebhookEndpoint = route({
   summary: "Create a webhook endpoint",
   description:
     "Events are sent as soon as they happen. The signing secret is shown only in this response. `*` subscribes to " +
-    "the nine standard event types; name every other type explicitly. An event must pass every filter that is set.",
+    "the nine standard event types; name every other type explicitly. An event must pass every filter that is set. The " +
+    "caller's token must hold the scope that reads what each of these types holds: `clients:read` for a client.",
   file: "webhooks/create",
   scope: "webhooks:write",
   standing: "held",
@@ -51,7 +52,7 @@ export const createWebhookEndpoint = route({
   reply: IssuedWebhookEndpoint,
   status: 201,
   example: { url: "https://hooks.example.com/broker", event_types: ["*"] },
-  refusals: ["too_many_webhook_endpoints"],
+  refusals: ["insufficient_scope", "too_many_webhook_endpoints"],
 });
 
 /** `GET /webhook_endpoints/{id}` */
@@ -77,7 +78,9 @@ export const updateWebhookEndpoint = route({
   summary: "Update a webhook endpoint",
   description:
     "A merge patch (RFC 7396). Disabling an endpoint cancels its unfinished deliveries. They are not sent when the " +
-    "endpoint is enabled again: replay the events instead.",
+    "endpoint is enabled again: replay the events instead. Who changes the address, the types or the filters, or " +
+    "enables the endpoint, must hold the scope that reads each type that it then receives. When the rights of its " +
+    "maker end, it goes on as an application does.",
   file: "webhooks/update",
   scope: "webhooks:write",
   standing: "read",
@@ -86,7 +89,7 @@ export const updateWebhookEndpoint = route({
   media: "merge_patch",
   reply: WebhookEndpoint,
   example: { event_types: ["transaction.completed", "margin.call"] },
-  refusals: ["illegal_transition"],
+  refusals: ["insufficient_scope", "illegal_transition"],
 });
 
 /** `DELETE /webhook_endpoints/{id}` */
