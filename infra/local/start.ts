@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:f
 import { dirname, join, relative, resolve } from "node:path";
 import { type Stage, stages } from "../../shared/routes/route.ts";
 import { helpAsked, readArguments, UsageError, wholeNumber } from "../../shared/runtime/command-line.ts";
+import { FolderLock, isAlive, processName } from "../folder-lock.ts";
 import { type Cloud, operatorEnvironment, startCloud } from "./cloud.ts";
-import { DataInUse, DataLock, isRunner } from "./data-lock.ts";
 import { watchLauncher } from "./launcher.ts";
 import type { ReadyUser } from "./pool/index.ts";
 import { type Reference, serveReference } from "./reference.ts";
@@ -107,7 +107,10 @@ function forget(data: string): void {
 /** Takes the data folder, starts the cloud and makes it ready for calls; returns what stops it all. */
 async function start(options: Options): Promise<{ cloud: Cloud; stop: () => Promise<void> }> {
   mkdirSync(options.data, { recursive: true, mode: 0o700 });
-  const lock = await DataLock.take(lockFile(options.data), relative(process.cwd(), options.data));
+  const folder = relative(process.cwd(), options.data);
+  const lock = await FolderLock.take(lockFile(options.data), (pid) => {
+    return `Another runner (process ${pid}) uses ${folder}; stop it first, or give --data.`;
+  });
   let cloud: Cloud | undefined;
   let reference: Reference | undefined;
   const stop = async (): Promise<void> => {
@@ -222,8 +225,8 @@ async function firstToken(baseUrl: string, { client_id, client_secret }: Demo): 
  * old one. What a runner on other data announced stays as long as that one runs.
  */
 function retract(): void {
-  const announced: { pid?: number } = existsSync(readyFile) ? JSON.parse(readFileSync(readyFile, "utf8")) : {};
-  if (announced.pid !== undefined && isRunner(announced.pid)) return;
+  const announced = existsSync(readyFile) ? JSON.parse(readFileSync(readyFile, "utf8")) : undefined;
+  if (announced !== undefined && announced.pid !== process.pid && isAlive(announced)) return;
   for (const file of [readyFile, operatorFile]) rmSync(file, { force: true });
 }
 
@@ -233,7 +236,8 @@ function announce(cloud: Cloud, demo: Demo, { url }: Reference): void {
   const sign_in = cloud.pool === undefined ? null : { ...cloud.pool.addresses, operators };
   const ready = {
     ...{ base_url: cloud.baseUrl, client_id, client_secret, tenant_id },
-    ...{ pid: process.pid, reference_url: url, dashboard_url: cloud.dashboardUrl ?? null, sign_in },
+    ...processName(process.pid),
+    ...{ reference_url: url, dashboard_url: cloud.dashboardUrl ?? null, sign_in },
     stream_url: cloud.streamUrl ?? null,
   };
   const people = operators.map(({ email, password, totp_secret }) => `${email}  ${password}  ${totp_secret}`);
@@ -284,9 +288,8 @@ try {
   await main();
 } catch (thrown) {
   const error = explained(thrown);
-  const plain = error instanceof DataInUse || error instanceof AssemblyError;
   const text = error instanceof Error ? error.message : String(error);
   if (error instanceof UsageError) console.error(text);
-  else console.error(plain ? `\n${text}` : `\nThe service could not be started. ${text}`);
+  else console.error(error instanceof AssemblyError ? `\n${text}` : `\nThe service could not be started. ${text}`);
   process.exit(1);
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { processName } from "../../infra/folder-lock.ts";
 import type { PoolAddresses } from "../../infra/local/pool/index.ts";
 import { sourceDigest } from "../../infra/local/synthesis.ts";
 import { invokeFunction } from "../../infra/tools/operator.ts";
@@ -153,7 +154,7 @@ describe("npm start", { timeout: 90_000 }, () => {
       client_id: expect.any(String),
       client_secret: expect.any(String),
       tenant_id: expect.stringMatching(/^brk_/),
-      pid: first.child.pid,
+      ...processName(first.child.pid ?? 0),
       reference_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/),
       dashboard_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/),
       stream_url: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+\/v2$/),

@@ -5,7 +5,6 @@ import fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { Book } from "../../infra/tools/bridge/book.ts";
 import { DurableLog } from "../../infra/tools/bridge/durable-log.ts";
-import { lockFolder } from "../../infra/tools/bridge/folder-lock.ts";
 import { Journal } from "../../infra/tools/bridge/journal.ts";
 import { moneyHook } from "../../infra/tools/bridge/money-hook.ts";
 import { partsOf } from "../../infra/tools/bridge/snapshots.ts";
@@ -317,19 +316,6 @@ describe("the book of a bridge", () => {
     expect(parts.length).toBeGreaterThan(5);
     for (const part of parts) expect(JSON.stringify(part).length).toBeLessThan(1100);
     expect(partsOf([])).toEqual([[]]);
-  });
-});
-
-describe("the folder of a bridge", () => {
-  it("belongs to one process, and to another one once the first is gone", () => {
-    const path = newFile();
-    const unlock = lockFolder(path);
-    expect(() => lockFolder(path)).toThrow(`process ${process.pid}`);
-    unlock();
-    writeFileSync(path, JSON.stringify({ pid: process.pid, start: "of another process with this id" }));
-    lockFolder(path)();
-    writeFileSync(path, "");
-    lockFolder(path)();
   });
 });
 

@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { FolderLock } from "../../folder-lock.ts";
 import type { ServiceClient } from "../service-client.ts";
 import { Commands } from "./commands.ts";
-import { lockFolder } from "./folder-lock.ts";
 import { Journal } from "./journal.ts";
 import { type BridgeContext, Quotes, sendItems } from "./sender.ts";
 import { sendSnapshot, sendSnapshots } from "./snapshots.ts";
@@ -38,7 +38,9 @@ export interface Bridge {
 export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const { client, source_id, venue, folder, say } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const unlock = lockFolder(join(folder, "pid"));
+  const lock = await FolderLock.take(join(folder, "pid"), (pid) => {
+    return `Another bridge works on this folder (process ${pid}): ${join(folder, "pid")} names it.`;
+  });
   const path = `/feed/sources/${source_id}`;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -47,7 +49,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     const source = await client.call<{ id: string; expected_next_seq: string }>("GET", path);
     journal = await Journal.open(join(folder, "journal.jsonl"), source.body);
   } catch (error) {
-    unlock();
+    lock.release();
     throw error;
   }
   const context: BridgeContext = { client, journal, path, signal, say };
@@ -83,7 +85,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       await Promise.allSettled(parts);
       await venue.stop();
       await journal.close();
-      unlock();
+      lock.release();
     },
   };
 }
