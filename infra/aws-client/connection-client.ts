@@ -1,7 +1,8 @@
 import type { Answer } from "./http-handler.ts";
-import { Command, JsonClient } from "./json-client.ts";
+import { type Command, JsonClient } from "./json-client.ts";
 import type { Data } from "./json-protocol.ts";
 import { encoded } from "./request-signature.ts";
+import { RestCommand, restError, restService } from "./rest-client.ts";
 
 /** What an operation on one connection is given. */
 interface ConnectionInput extends Data {
@@ -36,24 +37,11 @@ const protocol = {
 
 function errorOf(answer: Answer, text: string, $metadata: Data): Error {
   const data: Data = text.startsWith("{") ? JSON.parse(text) : {};
-  const message = data["message"] ?? data["Message"] ?? "UnknownError";
-  const error = new Error(String(message));
   const [name = ""] = String(answer.headers["x-amzn-errortype"] ?? data["__type"] ?? "Unknown").split(":");
-  error.name = name.split("#").at(-1) ?? name;
-  Object.defineProperty(error, "$response", { value: answer });
-  return Object.assign(error, { $fault: answer.statusCode < 500 ? "client" : "server", $metadata });
+  return restError(answer, name.split("#").at(-1), data["message"] ?? data["Message"], $metadata);
 }
 
-const service = {
-  id: "ApiGatewayManagementApi",
-  host: "execute-api",
-  query: false,
-  attempts: 3,
-  delay_ms: 50,
-  version: "3.1162.0",
-  errors: [Error, { retryable: [], codes: {} }],
-  protocol,
-} as unknown as ConstructorParameters<typeof JsonClient>[0];
+const service = restService({ id: "ApiGatewayManagementApi", host: "execute-api", protocol });
 
 /**
  * Takes the place of the published client of the connections of a WebSocket API: it sends to a connection and closes
@@ -65,22 +53,12 @@ export class ApiGatewayManagementApiClient extends JsonClient {
   }
 }
 
-abstract class ConnectionCommand extends Command {
-  readonly input: Data;
-  readonly plugins = () => [];
-
-  constructor(input: ConnectionInput) {
-    super();
-    this.input = input;
-  }
-}
-
 /** Sends to a connection. */
-export class PostToConnectionCommand extends ConnectionCommand {
+export class PostToConnectionCommand extends RestCommand<ConnectionInput> {
   readonly operation = { name: "PostToConnection" } as Command["operation"];
 }
 
 /** Closes a connection. */
-export class DeleteConnectionCommand extends ConnectionCommand {
+export class DeleteConnectionCommand extends RestCommand<ConnectionInput> {
   readonly operation = { name: "DeleteConnection" } as Command["operation"];
 }

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Answer } from "./http-handler.ts";
-import { Command, JsonClient } from "./json-client.ts";
+import { type Command, JsonClient } from "./json-client.ts";
 import type { Data } from "./json-protocol.ts";
+import { RestCommand, restError, restService } from "./rest-client.ts";
 
 /** What an operation on one object is given; the rest of what S3 knows is refused. */
 interface ObjectInput extends Data {
@@ -57,23 +58,15 @@ const protocol = {
 
 function errorOf(answer: Answer, text: string, $metadata: Data): Error {
   const member = (name: string) => new RegExp(`<${name}>([^<]*)</${name}>`).exec(text)?.[1];
-  const error = new Error(member("Message") ?? "UnknownError");
-  error.name = member("Code") ?? "Unknown";
-  Object.defineProperty(error, "$response", { value: answer });
-  return Object.assign(error, { $fault: answer.statusCode < 500 ? "client" : "server", $metadata });
+  return restError(answer, member("Code"), member("Message"), $metadata);
 }
 
-const service = {
+const service = restService({
   id: "S3",
   host: "s3",
-  query: false,
-  attempts: 3,
-  delay_ms: 50,
-  version: "3.1162.0",
-  errors: [Error, { retryable: [], codes: {} }],
   protocol,
-  hostOf: (input: Data, host: string) => `${String(input["Bucket"])}.${host}`,
-} as unknown as ConstructorParameters<typeof JsonClient>[0];
+  hostOf: (input, host) => `${String(input["Bucket"])}.${host}`,
+});
 
 /**
  * Takes the place of the published client of S3, which is 420 KB in a bundle: it puts an object whole and reads one,
@@ -85,22 +78,12 @@ export class S3Client extends JsonClient {
   }
 }
 
-abstract class ObjectCommand extends Command {
-  readonly input: Data;
-  readonly plugins = () => [];
-
-  constructor(input: ObjectInput) {
-    super();
-    this.input = input;
-  }
-}
-
 /** Puts an object. */
-export class PutObjectCommand extends ObjectCommand {
+export class PutObjectCommand extends RestCommand<ObjectInput> {
   readonly operation = { name: "PutObject" } as Command["operation"];
 }
 
 /** Reads an object; `Body.transformToByteArray()` resolves with its content. */
-export class GetObjectCommand extends ObjectCommand {
+export class GetObjectCommand extends RestCommand<ObjectInput> {
   readonly operation = { name: "GetObject" } as Command["operation"];
 }
