@@ -604,7 +604,7 @@ export const limits = {
     max_positions: 500,
     /** Positions whose margin one transaction changes with the leverage; of more it changes the terms (ADR 0020). */
     max_remargined: 60,
-    /** No price is above this: bitcoin costs 10^9 to 10^10 in the weakest currencies. In points at most 10^18. */
+    /** No price is further from zero: bitcoin costs 10^9 to 10^10 in the weakest currencies. */
     max_price: 10n ** 10n,
     /** A price is at most so many times the first one of its day. */
     max_daily_factor: 100n,
@@ -620,8 +620,15 @@ export const limits = {
      * which with a balance of at most 5 x 10^17 stays below 10^18. A pair that is traded itself has 20 x 20 x 20.
      */
     max_worth_minor: 10n ** 13n,
-    /** No price in points of its symbol is above this: a trigger here is met by every quote. */
-    highest_points: 10n ** 18n,
+    /**
+     * Decimals of every price that is waited for, whatever the digits of its symbol, which may grow: the most that a
+     * price on the wire has.
+     */
+    trigger_digits: 12,
+    /** `max_price` in units of `10^-trigger_digits`: a trigger here is met by every quote. */
+    highest_trigger: 10n ** 22n,
+    /** Above every price on the wire in these units: what a key adds to a price, so that those below zero sort too. */
+    trigger_offset: 10n ** 27n,
     /** Decimals of a rate or an average price. */
     rate_digits: 12,
     /**

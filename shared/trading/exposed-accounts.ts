@@ -1,5 +1,5 @@
 import type { DynamoDBRecord } from "aws-lambda";
-import { pricePoints } from "../domain/trading/pricing/quote.ts";
+import { triggerUnits } from "../domain/trading/pricing/quote.ts";
 import { limits } from "../limits.ts";
 import { type Direction, exposures, quotes, type StoredQuote } from "../table/entities.ts";
 import { type PartitionPosition, readPage } from "../table/partition.ts";
@@ -39,16 +39,16 @@ export async function* exposedTo({
   bid,
   ask,
 }: Pick<StoredQuote, "tenant_id" | "symbol" | "bid" | "ask">): AsyncGenerator<readonly string[]> {
-  // Behind the points stands the account after a bar, so no sort key is those of the next point alone.
+  // Behind the price stands the account after a bar, so no sort key is those of the next point alone.
   yield* accountsIn([
-    ...shardsOf(tenant_id, symbol, "dn", { from: exposures.sortOf(String(pricePoints(bid))) }),
-    ...shardsOf(tenant_id, symbol, "up", { to: exposures.sortOf(String(pricePoints(ask) + 1n)) }),
+    ...shardsOf(tenant_id, symbol, "dn", { from: exposures.sortOf(triggerUnits(bid)) }),
+    ...shardsOf(tenant_id, symbol, "up", { to: exposures.sortOf(triggerUnits(ask) + 1n) }),
   ]);
 }
 
 /** The accounts of a tenant that wait for any price at all, since one that they depend on was old or cut off. */
 export async function* waitingAccounts(tenant: string): AsyncGenerator<readonly string[]> {
-  const met = { from: exposures.sortOf(String(limits.trading.highest_points)) };
+  const met = { from: exposures.sortOf(limits.trading.highest_trigger) };
   for (const symbol of await symbolNamesOf(tenant)) yield* accountsIn(shardsOf(tenant, symbol, "dn", met));
 }
 

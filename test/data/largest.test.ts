@@ -231,7 +231,7 @@ describe("a stop-out", () => {
       wake_at: new Date().toISOString(),
       run: { started_at: new Date().toISOString(), before: money, closed_trade_ids, steps: 1e6 },
       triggers: Array.from({ length: max_positions }, () => ({
-        ...{ symbol: "S".repeat(20), down: "9".repeat(19), up: "9".repeat(19) },
+        ...{ symbol: "S".repeat(31), down: "9".repeat(23), up: "9".repeat(23) },
       })),
       positions_sum: 1e15,
     } as unknown as StoredRisk;

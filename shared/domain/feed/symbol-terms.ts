@@ -7,11 +7,8 @@ import { isZone } from "../trading/nights/clock.ts";
 import { rational } from "../trading/pricing/rational.ts";
 import type { TradingSymbol } from "../trading/pricing/symbol.ts";
 
-/**
- * What the money of open positions is computed from, and the unit that the prices which accounts wait for are counted
- * in: it stays what it was when they were opened.
- */
-const fixed = ["base_currency", "quote_currency", "margin_currency", "calc_mode", "contract_size", "digits"] as const;
+/** What the money of open positions is computed from: it stays what it was when they were opened. */
+const fixed = ["base_currency", "quote_currency", "margin_currency", "calc_mode", "contract_size"] as const;
 
 /** Decides a new symbol, or new terms of a known one. The same terms again change nothing. */
 export function setSymbol(
@@ -49,11 +46,12 @@ export function setSymbol(
   return { ok: true, result: after, changes: [{ op: "update", entity: "symbol", before, after }], events: [] };
 }
 
-/** Lots of open positions must stay lots of their symbol: a step may only become finer. */
+/** Lots and prices of before must stay some of their symbol: a step may only become finer. */
 function refuseChange(before: TradingSymbol, terms: FeedData["symbol"]) {
   const moved = fixed.filter((name) => !sameNumberOrText(String(before[name]), String(terms[name])));
   const coarser = !rational(before.lot_step).divisible(terms.lot_step);
-  const names = [...moved, ...(coarser ? ["lot_step"] : [])];
+  const fewer = terms.digits < before.digits;
+  const names = [...moved, ...(coarser ? ["lot_step"] : []), ...(fewer ? ["digits"] : [])];
   if (names.length === 0) return undefined;
   const errors = names.map((name) => ({
     pointer: `#/${name}`,

@@ -2,8 +2,8 @@ import type { SandboxPriceBody, SetSandboxPricesBody } from "../../schema/sandbo
 import { type FieldError, type Refusal, refuse, refuseFields } from "../decision.ts";
 import { priceBounds } from "../trading/pricing/bounds.ts";
 import type { Market, Quote } from "../trading/pricing/quote.ts";
-import { roundToward, unitsText } from "../trading/pricing/rational.ts";
-import { isMarketOpen, priceText, type TradingSymbol } from "../trading/pricing/symbol.ts";
+import { rational, roundHalfAway, roundToward, unitsText } from "../trading/pricing/rational.ts";
+import { isMarketOpen, isPair, priceText, type TradingSymbol } from "../trading/pricing/symbol.ts";
 import { acceptTick, markOf } from "../trading/pricing/tick.ts";
 import { sandboxSource } from "./seed.ts";
 
@@ -48,7 +48,7 @@ function boundsText(symbol: TradingSymbol, before: Quote | undefined, now: strin
 export function pointBounds(symbol: TradingSymbol, before: Quote | undefined, now: string) {
   const { lowest, highest } = priceBounds(symbol, before, now);
   const least = roundToward(lowest, symbol.digits, "up");
-  return { lowest: least < 1n ? 1n : least, highest: roundToward(highest, symbol.digits, "down") };
+  return { lowest: least < 1n && isPair(symbol) ? 1n : least, highest: roundToward(highest, symbol.digits, "down") };
 }
 
 /** The price that a change asks for: a side that it does not name follows with the spread of the price before. */
@@ -82,10 +82,9 @@ function withSpread(
   return mode === undefined ? undefined : before;
 }
 
-/** A price in points of its symbol. */
+/** A price in points of its symbol, to the nearest one: a source may quote with more digits. */
 export function pointsOf(symbol: TradingSymbol, price: string): bigint {
-  const text = priceText(symbol, price) ?? "0";
-  return BigInt(text.replace(".", ""));
+  return roundHalfAway(rational(price), symbol.digits);
 }
 
 /** The price with a bid of so many points and an ask of so many more. */

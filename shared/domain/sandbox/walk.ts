@@ -1,5 +1,6 @@
 import type { Quote } from "../trading/pricing/quote.ts";
-import type { TradingSymbol } from "../trading/pricing/symbol.ts";
+import { decimalText, rational } from "../trading/pricing/rational.ts";
+import { isPair, type TradingSymbol } from "../trading/pricing/symbol.ts";
 import { type Price, pointsOf, priceAt } from "./prices.ts";
 
 /** A price that walks by itself, step by step, from where it was when the walk began. */
@@ -9,7 +10,7 @@ export interface PriceWalk {
   readonly seed: string;
   /** Steps taken so far. */
   readonly tick: number;
-  /** Bid and spread at its beginning, in points, as decimal numbers. */
+  /** Bid and spread at its beginning. */
   readonly base: string;
   readonly spread: string;
   /** When its next step is due, RFC 3339; null at its end. */
@@ -26,14 +27,13 @@ export function draftWalk(
   seed: string,
   { now, wake_at }: { readonly now: string; readonly wake_at: string },
 ): PriceWalk {
-  const bid = pointsOf(symbol, quote.bid);
   return {
     tenant_id: symbol.tenant_id,
     symbol: symbol.symbol,
     seed,
     tick: 0,
-    base: String(bid),
-    spread: String(pointsOf(symbol, quote.ask) - bid),
+    base: quote.bid,
+    spread: decimalText(rational(quote.ask).sub(quote.bid), symbol.digits),
     wake_at,
     created_at: now,
     updated_at: now,
@@ -73,9 +73,9 @@ export function walkPrice(
 ): Price {
   const name = `${symbol.symbol}|${seed}`;
   const away = (displacement(name, tick) - displacement(name, 0)) * strides[symbol.asset_class];
-  const start = Number(base);
-  const points = Math.max(1, start + Math.round(start * away));
-  return priceAt(symbol, BigInt(points), BigInt(spread));
+  const start = Number(pointsOf(symbol, base));
+  const points = start + Math.round(start * away);
+  return priceAt(symbol, BigInt(isPair(symbol) ? Math.max(1, points) : points), pointsOf(symbol, spread));
 }
 
 /** Where the noise is at a step, in strides. */

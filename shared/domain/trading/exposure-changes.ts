@@ -34,8 +34,8 @@ export function riskChange(
 export function storedTrigger({ symbol, down, up }: Trigger): StoredTrigger {
   return {
     symbol,
-    down: down === null || down <= 0n ? null : String(least(down, highest)),
-    up: up === null || up > highest ? null : String(greatest(up, 0n)),
+    down: down === null || down < -highest ? null : String(least(down, highest)),
+    up: up === null || up > highest ? null : String(greatest(up, -highest)),
     shards: limits.trading.exposure_shards,
   };
 }
@@ -70,7 +70,7 @@ export function exposurePlan(
   const changes: TradingChange[] = [];
   let complete = true;
   const names = [...new Set([...next.keys(), ...before.keys()])];
-  const unseen = new Map(names.map((name) => [name, unseenPoints(before.get(name), next.get(name))]));
+  const unseen = new Map(names.map((name) => [name, unseenUnits(before.get(name), next.get(name))]));
   const hidden = (name: string) => unseen.get(name) ?? 0n;
   for (const symbol of names.toSorted((a, b) => Number(hidden(b) > hidden(a)) - Number(hidden(b) < hidden(a)))) {
     const after = next.get(symbol);
@@ -86,9 +86,9 @@ export function exposurePlan(
   return { triggers: [...held.values()], changes, complete };
 }
 
-/** How many points a price can go beyond the wanted trigger before the stored one is met; 0 when it is met in time. */
-function unseenPoints(stored: StoredTrigger | undefined, wanted: StoredTrigger | undefined): bigint {
-  const down = wanted?.down == null ? 0n : BigInt(wanted.down) - BigInt(stored?.down ?? -highest);
+/** How far a price can go beyond the wanted trigger before the stored one is met, in their units; 0 when in time. */
+function unseenUnits(stored: StoredTrigger | undefined, wanted: StoredTrigger | undefined): bigint {
+  const down = wanted?.down == null ? 0n : BigInt(wanted.down) - BigInt(stored?.down ?? -2n * highest);
   const up = wanted?.up == null ? 0n : BigInt(stored?.up ?? 2n * highest) - BigInt(wanted.up);
   return greatest(0n, greatest(down, up));
 }

@@ -7,13 +7,14 @@ import { type Conversion, pairsOf } from "./pricing/convert.ts";
 import type { Market } from "./pricing/quote.ts";
 import { quotient, type Rational, rational, roundToward, zero } from "./pricing/rational.ts";
 import { liquidatorOf } from "./pricing/source.ts";
+import type { TradingSymbol } from "./pricing/symbol.ts";
 import type { Valuation } from "./profit.ts";
-import { divided, movesApart, reachOf, type Sensitivity, type Slack, widestMove } from "./slack.ts";
+import { divided, lowestTrigger, movesApart, reachOf, type Sensitivity, type Slack, widestMove } from "./slack.ts";
 
 /**
- * When an account must be evaluated again because of one symbol, in points of its price: a quote whose bid is at or
- * below `down`, or whose ask is at or above `up`. Null: no price in that direction matters. As long as every symbol of
- * the account is between its triggers, no evaluation of the account could decide anything new.
+ * When an account must be evaluated again because of one symbol, in units of `10^-trigger_digits`: a quote whose bid is
+ * at or below `down`, or whose ask is at or above `up`. Null: no price in that direction matters. As long as every
+ * symbol of the account is between its triggers, no evaluation of the account could decide anything new.
  */
 export interface Trigger {
   readonly symbol: string;
@@ -99,7 +100,8 @@ export function triggersOf(
 }
 
 function everyQuote(symbol: string): Trigger {
-  return { symbol, down: limits.trading.highest_points, up: 0n };
+  const { highest_trigger } = limits.trading;
+  return { symbol, down: highest_trigger, up: -highest_trigger };
 }
 
 /**
@@ -138,11 +140,17 @@ function triggerOf(
   const down = capped(fall);
   const up = capped(rise);
   // Measured across the spread: then neither bid nor ask nor mid has moved further than the distance.
+  const lowest = down === undefined ? undefined : triggerAt(symbol, rational(quote.ask).sub(down), "up");
   return {
     symbol: symbol.symbol,
-    down: down === undefined ? null : roundToward(rational(quote.ask).sub(down), symbol.digits, "up"),
-    up: up === undefined ? null : roundToward(rational(quote.bid).add(up), symbol.digits, "down"),
+    down: lowest === undefined || lowest <= lowestTrigger(symbol) ? null : lowest,
+    up: up === undefined ? null : triggerAt(symbol, rational(quote.bid).add(up), "down"),
   };
+}
+
+/** The point of a symbol before a price on the way to it. It stays one when the digits of the symbol grow. */
+function triggerAt({ digits }: TradingSymbol, price: Rational, direction: "up" | "down"): bigint {
+  return roundToward(price, digits, direction) * 10n ** BigInt(limits.trading.trigger_digits - digits);
 }
 
 /** How far a price may move until its share is used up; undefined when the move costs nothing. */

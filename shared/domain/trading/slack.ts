@@ -1,9 +1,9 @@
 import { limits } from "../../limits.ts";
 import { least } from "../money.ts";
 import type { Trigger } from "./exposure.ts";
-import { pricePoints, type Quote } from "./pricing/quote.ts";
+import { type Quote, triggerUnits } from "./pricing/quote.ts";
 import { quotient, type Rational, rational, roundToward, zero } from "./pricing/rational.ts";
-import type { TradingSymbol } from "./pricing/symbol.ts";
+import { isPair, type TradingSymbol } from "./pricing/symbol.ts";
 
 /** An amount in minor units for each direction; undefined where no decision lies in it. */
 export interface Slack {
@@ -51,10 +51,9 @@ export function reachOf(
 ): Slack | undefined {
   const { symbol, quote, fallLoss, riseLoss, converts } = sensitivity;
   if (trigger === undefined || isMet(trigger, quote)) return undefined;
-  const point = 10n ** BigInt(symbol.digits);
-  // Measured across the spread, as triggers are placed. No price falls below zero.
-  const fall = rational(quote.ask).sub(quotient(trigger.down ?? 0n, point));
-  const rise = trigger.up === null ? undefined : quotient(trigger.up, point).sub(rational(quote.bid));
+  // Measured across the spread, as triggers are placed. No price falls below the lowest one.
+  const fall = rational(quote.ask).sub(quotient(trigger.down ?? lowestTrigger(symbol), triggerUnit));
+  const rise = trigger.up === null ? undefined : quotient(trigger.up, triggerUnit).sub(rational(quote.bid));
   if (converts && (fall.gt(widestMove(quote)) || rise === undefined || rise.gt(widestMove(quote)))) return undefined;
   const most = (perFall: Rational, perRise: Rational) => {
     if (rise === undefined) return perRise.equals(zero) ? perFall.mul(fall) : undefined;
@@ -69,8 +68,15 @@ export function reachOf(
   return { loss: inMinor(loss), gain: inMinor(gain) };
 }
 
+const triggerUnit = 10n ** BigInt(limits.trading.trigger_digits);
+
+/** The lowest price of a symbol in the units of triggers: a pair has none below zero. */
+export function lowestTrigger(symbol: TradingSymbol): bigint {
+  return isPair(symbol) ? 0n : -limits.trading.highest_trigger;
+}
+
 function isMet({ down, up }: Trigger, { bid, ask }: Quote): boolean {
-  return (down !== null && pricePoints(bid) <= down) || (up !== null && pricePoints(ask) >= up);
+  return (down !== null && triggerUnits(bid) <= down) || (up !== null && triggerUnits(ask) >= up);
 }
 
 /** A symbol and what its stored trigger leaves it; undefined where that has to be placed. */

@@ -1,13 +1,13 @@
 import { limits } from "../../limits.ts";
 import type { Holdings } from "./margin.ts";
 import type { Position } from "./position.ts";
-import { pricePoints, type Quote } from "./pricing/quote.ts";
+import { type Quote, triggerUnits } from "./pricing/quote.ts";
 import type { Risk } from "./risk.ts";
 
-/** Above every price in points. */
-export const highest = limits.trading.highest_points;
+/** Met by every price that falls to it; its negative by every one that rises. */
+export const highest = limits.trading.highest_trigger;
 
-/** A trigger as it is stored: prices in points of its symbol, as decimal texts. */
+/** A trigger as it is stored: prices in units of `10^-trigger_digits`, as decimal texts. */
 export interface StoredTrigger {
   readonly symbol: string;
   readonly down: string | null;
@@ -66,7 +66,7 @@ export function isMetBy(
   { updated_at }: StoredRisk,
 ): boolean {
   if (down === String(highest)) return received_at > updated_at;
-  return (down !== null && pricePoints(bid) <= BigInt(down)) || (up !== null && pricePoints(ask) >= BigInt(up));
+  return (down !== null && triggerUnits(bid) <= BigInt(down)) || (up !== null && triggerUnits(ask) >= BigInt(up));
 }
 
 /** One entry of the exposure index: evaluate this account when the symbol's price meets the trigger. */
@@ -76,7 +76,7 @@ export interface Exposure {
   readonly symbol: string;
   /** `dn`: the bid falls to the trigger or below; `up`: the ask rises to it or above. */
   readonly direction: "dn" | "up";
-  /** Points of the symbol as a decimal number. */
+  /** Units of {@link StoredTrigger}. */
   readonly trigger: string;
   /** As in {@link StoredTrigger}. */
   readonly shards?: number;

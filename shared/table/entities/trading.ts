@@ -1,7 +1,7 @@
 import type { Rollover } from "../../domain/trading/nights/rollover.ts";
 import type { Order } from "../../domain/trading/order.ts";
 import type { Position } from "../../domain/trading/position.ts";
-import type { Quote } from "../../domain/trading/pricing/quote.ts";
+import { type Quote, triggerUnits } from "../../domain/trading/pricing/quote.ts";
 import { internalSource } from "../../domain/trading/pricing/source.ts";
 import type { TradingSymbol } from "../../domain/trading/pricing/symbol.ts";
 import { type Breach, type Exposure, riskDueAt, type StoredRisk } from "../../domain/trading/stored-risk.ts";
@@ -122,10 +122,9 @@ export function tradePosition(id: string): string {
 /** Which way a price moves to meet a level: to it from above, or to it from below. */
 export type Direction = Exposure["direction"];
 
-/** A price as a text that sorts like the number, whatever the decimals of its symbol are. */
-function priceKey(price: string): string {
-  const [whole = "0", fraction = ""] = price.split(".");
-  return `${whole.padStart(15, "0")}.${fraction.padEnd(8, "0")}`;
+/** A price in the units of triggers as a text that sorts like the number, also below zero. */
+function priceKey(units: bigint): string {
+  return String(units + limits.trading.trigger_offset).padStart(28, "0");
 }
 
 /** The price that a pending order waits for, and the way in which the market meets it. */
@@ -149,7 +148,7 @@ export const orders = {
   waiting: (tenant: string, symbol: string, side: Order["side"], direction: Direction) =>
     `${tenant}|MATCH|${keyPart(symbol)}|${side}|${direction}`,
   /** Where the orders that wait for a price begin in their partition. */
-  waitingAt: (price: string) => priceKey(price),
+  waitingAt: (price: string) => priceKey(triggerUnits(price)),
   indexesOf: (item: Order): IndexKeys => {
     const { price, direction } = waitsFor(item);
     // One that a platform reports was made there before its identifier here.
@@ -248,13 +247,12 @@ export const exposures = {
     `${tenant}|EXP|${keyPart(symbol)}|${direction}|${shard}`,
   /** The shard that an entry is in: its account decides, among as many as there were when it was put. */
   shardOf: ({ account_id, shards = limits.trading.first_exposure_shards }: Exposure) => spread(account_id, shards),
-  /** Points of a symbol, between 0 and 10^18, as a text that sorts like the number. */
-  sortOf: (points: string) => points.padStart(19, "0"),
+  sortOf: priceKey,
   /** The account of an entry: its key says it, so that no damage to the entry hides the account from a price. */
   accountIn: (sort: string) => sort.slice(sort.indexOf("|") + 1),
   keyOf: (item: Exposure): Key => ({
     pk: exposures.partition(item.tenant_id, item.symbol, item.direction, exposures.shardOf(item)),
-    sk: `${exposures.sortOf(item.trigger)}|${item.account_id}`,
+    sk: `${exposures.sortOf(BigInt(item.trigger))}|${item.account_id}`,
   }),
 } satisfies Entity<Exposure> & Record<string, unknown>;
 

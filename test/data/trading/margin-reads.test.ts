@@ -46,7 +46,7 @@ function nearAccount(tenant_id: string): Record<string, unknown>[] {
     open_price: "1.10010",
     tenant_id,
   });
-  const triggers = [{ symbol: "EURUSD", down: "109470", up: null }];
+  const triggers = [{ symbol: "EURUSD", down: "1094700000000", up: null }];
   const risk = { ...draftRisk(made.account, decisionContext({ tenant_id })), triggers, positions_sum: 1 };
   const own = { account_id: id, tenant_id, positions: 1, used_margin_minor: usd("1100.10") };
   return [
@@ -59,7 +59,7 @@ function nearAccount(tenant_id: string): Record<string, unknown>[] {
 }
 
 function entry(tenant_id: string, account_id: string, direction: Exposure["direction"], points: number) {
-  return { tenant_id, account_id, symbol: "EURUSD", direction, trigger: String(points) };
+  return { tenant_id, account_id, symbol: "EURUSD", direction, trigger: `${points}0000000` };
 }
 
 /** Entries of accounts that the move does not reach, on both sides of the price. */

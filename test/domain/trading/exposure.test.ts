@@ -31,13 +31,17 @@ const triggers = (holdings: Holdings, armed = true, on = market, known: Readonly
     triggersOf(holdings, armed, on, decisionTime, [...known.values()]).map((trigger) => [trigger.symbol, trigger]),
   );
 
-function points(price: string): bigint {
-  return BigInt(price.replace(".", ""));
+/** One point of EURUSD in the units of triggers. */
+const point = 10n ** 7n;
+
+function units(price: string): bigint {
+  const [whole = "", fraction = ""] = price.split(".");
+  return BigInt(whole + fraction.padEnd(12, "0"));
 }
 
 /** Whether a quote is at or beyond a trigger of its symbol. */
 function met({ down, up }: Trigger, { bid, ask }: Quote): boolean {
-  return (down !== null && points(bid) <= down) || (up !== null && points(ask) >= up);
+  return (down !== null && units(bid) <= down) || (up !== null && units(ask) >= up);
 }
 
 describe("the triggers of an account", () => {
@@ -50,7 +54,7 @@ describe("the triggers of an account", () => {
     // Equity 1990.00 at the bid 1.10000, margin 1100.10: 889.90 USD are 0.00889 of price; the bound is 361/400 of it.
     const trigger = triggers(state).get("EURUSD");
     expect(trigger?.up).toBeNull();
-    const down = Number(trigger?.down);
+    const down = Number((trigger?.down ?? 0n) / point);
     expect(down).toBeGreaterThan(109_110);
     expect(down).toBeLessThan(109_300);
   });
@@ -60,7 +64,7 @@ describe("the triggers of an account", () => {
     const found = triggers(state);
     expect([...found.keys()].toSorted()).toEqual(["EURGBP", "GBPUSD"]);
     expect(found.get("EURGBP")).toMatchObject({ down: null });
-    expect(found.get("EURGBP")?.up).toBeGreaterThan(86_270n);
+    expect(found.get("EURGBP")?.up).toBeGreaterThan(86_270n * point);
     expect(found.get("GBPUSD")?.up).not.toBeNull();
     expect(found.get("GBPUSD")?.down).not.toBeNull();
   });
@@ -72,7 +76,7 @@ describe("the triggers of an account", () => {
       ["AUDUSD", "buy", "0.01"],
     ]);
     const two = triggers(account.state).get("EURUSD");
-    const way = (trigger: Trigger | undefined) => 110_010 - Number(trigger?.down);
+    const way = (trigger: Trigger | undefined) => 110_010 - Number((trigger?.down ?? 0n) / point);
     expect(way(two) / way(one)).toBeGreaterThan(0.49);
     expect(way(two) / way(one)).toBeLessThan(0.51);
   });
@@ -111,9 +115,9 @@ describe("the triggers of an account", () => {
     const { state } = desk("2000.00", openings);
     const known = triggers(state);
     const fallen = moved(market, "EURUSD", -400, 10);
-    const early = new Map([...known, ["EURUSD", { symbol: "EURUSD", down: 109_000n, up: null }]]);
+    const early = new Map([...known, ["EURUSD", { symbol: "EURUSD", down: 109_000n * point, up: null }]]);
     const after = triggers(state, true, fallen, early);
-    expect(Number(after.get("EURUSD")?.down)).toBeLessThan(105_600);
+    expect(after.get("EURUSD")?.down).toBeLessThan(105_600n * point);
     expect(after.get("AUDUSD")).toEqual(known.get("AUDUSD"));
   });
 
@@ -168,7 +172,11 @@ describe("the triggers of an account", () => {
 
   it("of an account at its stop-out level are met by every quote, unless its platform closes", () => {
     const account = desk("400.00", [["EURUSD", "buy", "1.00"]]);
-    expect(triggers(account.state, false).get("EURUSD")).toEqual({ symbol: "EURUSD", down: 10n ** 18n, up: 0n });
+    expect(triggers(account.state, false).get("EURUSD")).toEqual({
+      symbol: "EURUSD",
+      down: 10n ** 22n,
+      up: -(10n ** 22n),
+    });
     const positions = account.state.positions.map((position) => ({ ...position, source: "mt5:live-1" }));
     const heartbeat = { name: "mt5:live-1", authoritative: "platform", heartbeat_at: decisionTime } as const;
     const followed = { ...market, sources: new Map([[heartbeat.name, heartbeat]]) };

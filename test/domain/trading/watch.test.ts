@@ -133,7 +133,7 @@ describe("an account that a commit leaves below its stop-out level", () => {
     account.take("1500.00", market);
     expect(account.risk()).toMatchObject({ margin_status: "stop_out", wake_at: decisionTime });
     expect(isDueAtOnce(account.risk())).toBe(true);
-    const every = { down: String(10n ** 18n), up: "0" };
+    const every = { down: String(10n ** 22n), up: String(-(10n ** 22n)) };
     expect(new Set(account.risk().triggers)).toEqual(
       new Set(["EURGBP", "GBPUSD"].map((symbol) => ({ symbol, ...every, shards: limits.trading.exposure_shards }))),
     );
@@ -168,8 +168,8 @@ describe("an account that a commit leaves below its stop-out level", () => {
     account.open("EURGBP", market);
     account.take("1500.00", someMarket({}, [closedSymbol("EURGBP")]));
     const triggers = new Map(account.risk().triggers.map((trigger) => [trigger.symbol, trigger]));
-    expect(triggers.get("EURGBP")).toMatchObject({ down: String(10n ** 18n), up: "0" });
-    expect(triggers.get("GBPUSD")?.down).not.toBe(String(10n ** 18n));
+    expect(triggers.get("EURGBP")).toMatchObject({ down: String(10n ** 22n), up: String(-(10n ** 22n)) });
+    expect(triggers.get("GBPUSD")?.down).not.toBe(String(10n ** 22n));
   });
 
   it("is left alone where its platform liquidates", () => {

@@ -174,8 +174,9 @@ function judgeWatch({ account, positions, risk }: Found, exposures: readonly Raw
     }),
   );
   const found = exposures.map((item) => `${text(item, "symbol")} ${text(item, "direction")} ${text(item, "trigger")}`);
+  const placeOf = (trigger: string) => String(BigInt(trigger) + 10n ** 27n).padStart(28, "0");
   const misplaced = exposures.filter(
-    (item) => text(item, "sk") !== `${text(item, "trigger").padStart(19, "0")}|${text(item, "account_id")}`,
+    (item) => text(item, "sk") !== `${placeOf(text(item, "trigger"))}|${text(item, "account_id")}`,
   );
   const versions = sum(positions.map((item) => whole(item, "version")));
   const watched = new Set((risk["triggers"] as readonly { readonly map: RawItem }[]).map(({ map }) => map["symbol"]));

@@ -117,7 +117,7 @@ export function quoteSetBody(market: Market, names: readonly string[], now: stri
   return { object: "quote_set", data, missing, _links: { self: { href: self } } };
 }
 
-/** A stored price has exactly the decimals of its symbol, so without its point it is a number of points. */
-export function pricePoints(price: string): bigint {
-  return BigInt(price.replace(".", ""));
+/** A price in the units of triggers, in which prices of any digits compare. */
+export function triggerUnits(price: string): bigint {
+  return roundHalfAway(rational(price), limits.trading.trigger_digits);
 }

@@ -49,10 +49,6 @@ function openIntervals(symbol: TradingSymbol, nowMs: number, daysOn: number): In
   return merged;
 }
 
-function isHoliday({ holidays }: TradingSymbol, day: number): boolean {
-  return holidays.length > 0 && holidays.includes(new Date(day * dayMs).toISOString().slice(0, 10));
-}
-
 /** Whether the market of a symbol is open at a moment. Opening is inclusive, closing is not. */
 export function marketStatus(symbol: TradingSymbol, now: string): MarketStatusName {
   if (symbol.halted) return "halted";
