@@ -659,9 +659,9 @@ export const limits = {
     terms_remembered_ms: 2000,
     /** Symbols whose terms one function remembers for that. */
     remembered_terms: 5000,
-    /** Time zones, and rollovers of a day, whose clock and moment one function remembers. */
+    /** Time zones, and times of a day in them, whose clock and moment one function remembers. */
     remembered_zones: 100,
-    remembered_rollovers: 5000,
+    remembered_instants: 5000,
     /** Positions whose nights one transaction stores: two items each, and room for what the account waits for. */
     accruals_per_step: 35,
     /** How long the terms and the rate of a night are kept. */

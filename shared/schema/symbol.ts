@@ -37,6 +37,7 @@ export const InstrumentCurrency = z
   .string()
   .check(z.regex(/^[A-Z]{3}$|^[A-Z]{4,5}$/, "must be a currency code of three to five capital letters"));
 
+const Zone = z.string().check(z.minLength(1), z.maxLength(64));
 const Weekday = z.enum(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]);
 const TimeOfDay = z
   .string()
@@ -68,7 +69,7 @@ export const symbolTerms = {
   max_leverage: described(z.nullable(z.int()), "Maximum leverage for the symbol; null if only the account limits it."),
   margin_factor: described(Decimal, "Factor that margin is multiplied by; usually 1."),
   commission: described(
-    z.object({
+    z.strictObject({
       type: described(z.enum(["per_lot", "per_million", "percent", "none"]), "How commission is computed."),
       amount: described(
         Decimal,
@@ -79,7 +80,7 @@ export const symbolTerms = {
     "Terms of the commission per side.",
   ),
   swap: described(
-    z.object({
+    z.strictObject({
       type: described(
         z.enum(["points", "percent_annual", "none"]),
         "How swap is computed: in points or in percent per year.",
@@ -89,7 +90,7 @@ export const symbolTerms = {
       triple_day: described(z.nullable(Weekday), "Day on which three nights of swap are charged; null for none."),
       rollover_time: described(TimeOfDay, "Time of day in `rollover_zone` at which swap is charged."),
       rollover_zone: described(
-        z.optional(z.string().check(z.minLength(1), z.maxLength(64))),
+        z.optional(Zone),
         "Time zone of `rollover_time` and of the days, by its name in the IANA database such as `America/New_York`; " +
           "UTC if omitted.",
       ),
@@ -105,15 +106,21 @@ export const symbolTerms = {
   trading_mode: described(z.enum(tradingModes), "Allowed trading: `enabled`, `close_only` or `disabled`."),
   sessions: described(
     z.array(
-      z.object({
-        day: described(Weekday, "Day of the week (UTC)."),
-        open: described(TimeOfDay, "Start of the session, a time of day (UTC)."),
-        close: described(TimeOfDay, "End of the session, a time of day (UTC); `24:00` is the end of the day."),
+      z.strictObject({
+        day: described(Weekday, "Day of the week in `zone`."),
+        open: described(TimeOfDay, "Start of the session, a time of day in `zone`."),
+        close: described(TimeOfDay, "End of the session, a time of day in `zone`; `24:00` is the end of the day."),
       }),
     ),
-    "Trading sessions, in UTC.",
+    "Trading sessions. A time that a change to summer time leaves out is that much later, and one that comes twice " +
+      "is the first.",
   ),
-  holidays: described(z.array(z.string()), "Days without a session, `YYYY-MM-DD`."),
+  holidays: described(z.array(z.string()), "Days without a session in `zone`, `YYYY-MM-DD`."),
+  zone: described(
+    z.optional(Zone),
+    "Time zone of `sessions` and `holidays`, by its name in the IANA database such as `America/New_York`; UTC if " +
+      "omitted.",
+  ),
 };
 
 /** A trading symbol in responses. */

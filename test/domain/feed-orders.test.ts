@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { endOrder, mirrorOrder } from "../../shared/domain/feed/mirror-order.ts";
 import { setSymbol } from "../../shared/domain/feed/symbol-terms.ts";
 import type { Order } from "../../shared/domain/trading/order.ts";
-import type { FeedData } from "../../shared/schema/feed.ts";
+import { type FeedData, FeedSymbol } from "../../shared/schema/feed.ts";
 import { decisionTime } from "../support/builders/decisions.ts";
 import { someSymbol, tradingAccount } from "../support/builders/trading.ts";
 import { context, market, origin, PlatformPosition, text } from "./feed-cases.ts";
@@ -122,6 +122,7 @@ describe("terms of a symbol", () => {
     ["digits", { digits: 4, point: "0.0001" }, "immutable_field"],
     ["point", { point: "0.0001" }, "validation_failed"],
     ["lot_max", { lot_max: "0.05" }, "validation_failed"],
+    ["zone", { zone: "New York" }, "validation_failed"],
     ["margin_factor", { margin_factor: "0" }, "validation_failed"],
     ["contract_size", { contract_size: "0" }, "validation_failed"],
     [
@@ -136,9 +137,22 @@ describe("terms of a symbol", () => {
     expect(pointers).toContain(`#/${field}`);
   });
 
+  it.each([
+    [{ commission: { ...terms.commission, per: "lot" } }, ["commission"]],
+    [{ swap: { ...terms.swap, zone: "America/New_York" } }, ["swap"]],
+    [{ sessions: [{ day: "monday", open: "00:00", close: "24:00", zone: "UTC" }] }, ["sessions", 0]],
+    [{ time_zone: "UTC" }, []],
+  ])("with a member that they do not have are refused, in %j too", (more, path) => {
+    expect(FeedSymbol.safeParse(terms).success).toBe(true);
+    const { error } = FeedSymbol.safeParse({ ...terms, ...more });
+    expect(error?.issues).toMatchObject([{ code: "unrecognized_keys", path }]);
+  });
+
   it("that are the same change nothing; a finer step and a halt are a new version", () => {
     expect(set()).toMatchObject({ ok: true, changes: [] });
     expect(set({ contract_size: "100000.00" })).toMatchObject({ ok: true });
+    expect(set({ digits: 6, point: "0.000001" })).toMatchObject({ ok: true, result: { version: 2, digits: 6 } });
+    expect(set({ zone: "America/New_York" })).toMatchObject({ ok: true, result: { zone: "America/New_York" } });
     expect(set({ lot_step: "0.01", market_status: "halted" })).toMatchObject({
       ok: true,
       result: { version: 2, halted: true, updated_at: decisionTime },

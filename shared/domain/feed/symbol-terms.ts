@@ -3,9 +3,9 @@ import type { FeedData } from "../../schema/feed.ts";
 import { type Context, type FieldError, later, refuse, refuseFields, unchanged } from "../decision.ts";
 import { sameValue } from "../equality.ts";
 import type { TradingDecision } from "../trading/changes.ts";
-import { isZone } from "../trading/nights/clock.ts";
 import { rational } from "../trading/pricing/rational.ts";
 import type { TradingSymbol } from "../trading/pricing/symbol.ts";
+import { isZone } from "../trading/pricing/zone-clock.ts";
 
 /** What the money of open positions is computed from: it stays what it was when they were opened. */
 const fixed = ["base_currency", "quote_currency", "margin_currency", "calc_mode", "contract_size"] as const;
@@ -82,8 +82,10 @@ function faultsOf(terms: FeedData["symbol"]): FieldError[] {
   if (deviation !== null && (rational(deviation).lte(0n) || rational(deviation).gt(BigInt(most)))) {
     faults.push(fault("max_deviation_percent", `must be above 0 and at most ${most}`));
   }
-  if (terms.swap.rollover_zone !== undefined && !isZone(terms.swap.rollover_zone)) {
-    faults.push({ pointer: "#/swap/rollover_zone", code: "invalid_value", detail: "must be a time zone (IANA)" });
+  const zones = { zone: terms.zone, "swap/rollover_zone": terms.swap.rollover_zone };
+  for (const [name, zone] of Object.entries(zones)) {
+    if (zone === undefined || isZone(zone)) continue;
+    faults.push({ pointer: `#/${name}`, code: "invalid_value", detail: "must be a time zone (IANA)" });
   }
   if (rational(terms.lot_max).lt(rational(terms.lot_min))) faults.push(fault("lot_max", "must not be below lot_min"));
   if (positive.length === 0) {

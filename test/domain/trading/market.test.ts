@@ -117,6 +117,77 @@ describe("a market", () => {
     expect(marketClock(both, "2026-11-22T23:00:00.000Z").next_close_at).toBe("2026-11-24T00:00:00.000Z");
   });
 
+  // Foreign exchange as it is: from Sunday 17:00 to Friday 17:00 in New York, with a pause of five minutes a day.
+  const weekdays = ["monday", "tuesday", "wednesday", "thursday", "friday"] as const;
+  const newYork = someSymbol("EURUSD", {
+    zone: "America/New_York",
+    sessions: [
+      day("sunday", "17:05", "24:00"),
+      ...weekdays.map((name) => ({ day: name, open: "00:00", close: "17:00" })),
+      ...weekdays.slice(0, 4).map((name) => ({ day: name, open: "17:05", close: "24:00" })),
+    ],
+    holidays: ["2026-12-25"],
+  });
+
+  it.each([
+    ["before summer time", "2026-03-06T22:00:00.000Z", "2026-03-08T21:05:00.000Z"],
+    ["in July", "2026-07-10T21:00:00.000Z", "2026-07-12T21:05:00.000Z"],
+    ["after summer time", "2026-10-30T21:00:00.000Z", "2026-11-01T22:05:00.000Z"],
+    ["on a day of the week", "2026-07-14T21:00:00.000Z", "2026-07-14T21:05:00.000Z"],
+    ["before a holiday there", "2026-12-25T05:00:00.000Z", "2026-12-27T22:05:00.000Z"],
+  ])("closes and opens on the minute of New York %s", (_, closes, opens) => {
+    const before = new Date(Date.parse(closes) - 1).toISOString();
+    expect(marketClock(newYork, before)).toEqual({ market_status: "open", next_open_at: null, next_close_at: closes });
+    expect(marketClock(newYork, closes)).toMatchObject({ market_status: "closed", next_open_at: opens });
+    expect(isMarketOpen(newYork, new Date(Date.parse(opens) - 1).toISOString())).toBe(false);
+    expect(isMarketOpen(newYork, opens)).toBe(true);
+  });
+
+  it.each([
+    ["Pacific/Kiritimati", "2026-11-21T12:00:00.000Z", "2026-11-21T22:00:00.000Z"],
+    ["Pacific/Pago_Pago", "2026-11-22T13:00:00.000Z", "2026-11-22T23:00:00.000Z"],
+  ])("is open on the Sunday of %s", (zone, from, to) => {
+    const sunday = someSymbol("EURUSD", { zone, sessions: [day("sunday", "02:00", "12:00")] });
+    const millisecond = (at: string, more: number) => new Date(Date.parse(at) + more).toISOString();
+    expect([millisecond(from, -1), from, millisecond(to, -1), to].map((now) => isMarketOpen(sunday, now))).toEqual([
+      ...[false, true, true, false],
+    ]);
+    expect(marketClock(sunday, millisecond(from, -1)).next_open_at).toBe(from);
+  });
+
+  it.each([
+    // Summer time begins at 02:00 on 2026-03-08 in New York, which is 07:00 UTC, and ends at 06:00 UTC on 2026-11-01.
+    ["opens an hour later at a time that is left out", "02:30", "05:00", "03-08T07:30", "03-08T09:00"],
+    ["closes an hour later at a time that is left out", "01:00", "02:30", "03-08T06:00", "03-08T07:30"],
+    ["opens at the first of a time that comes twice", "01:30", "05:00", "11-01T05:30", "11-01T10:00"],
+    ["closes at the first of a time that comes twice", "00:30", "01:30", "11-01T04:30", "11-01T05:30"],
+  ])("%s", (_, open, close, ...times) => {
+    const [from, to] = times.map((time) => `2026-${time}:00.000Z`) as [string, string];
+    const early = someSymbol("EURUSD", { zone: "America/New_York", sessions: [day("sunday", open, close)] });
+    expect(marketClock(early, new Date(Date.parse(from) - 1).toISOString())).toMatchObject({ next_open_at: from });
+    expect(marketClock(early, from)).toEqual({ market_status: "open", next_open_at: null, next_close_at: to });
+    expect(isMarketOpen(early, to)).toBe(false);
+  });
+
+  it("has no session where summer time leaves out the whole of it", () => {
+    const never = someSymbol("EURUSD", { zone: "America/New_York", sessions: [day("sunday", "02:30", "03:00")] });
+    expect(isMarketOpen(never, "2026-03-08T07:15:00.000Z")).toBe(false);
+    expect(isMarketOpen(never, "2026-03-08T07:45:00.000Z")).toBe(false);
+    expect(marketClock(never, "2026-03-08T06:59:00.000Z").next_open_at).toBe("2026-03-15T06:30:00.000Z");
+  });
+
+  it("that touches itself over a midnight that summer time moves stays open", () => {
+    // Summer time of Beirut begins at midnight: 2026-03-29T00:00 is 01:00.
+    const beirut = someSymbol("EURUSD", {
+      zone: "Asia/Beirut",
+      sessions: [{ day: "saturday", open: "00:00", close: "24:00" }, day("sunday", "00:00", "24:00")],
+    });
+    expect(marketClock(beirut, "2026-03-28T21:30:00.000Z")).toMatchObject({
+      market_status: "open",
+      next_close_at: "2026-03-29T21:00:00.000Z",
+    });
+  });
+
   it("that never closes tells no closing, one without sessions no opening, a halted one is halted", () => {
     expect(marketClock(euro, decisionTime)).toEqual({ market_status: "open", next_open_at: null, next_close_at: null });
     const none = marketClock(someSymbol("EURUSD", { sessions: [] }), decisionTime);

@@ -14,11 +14,12 @@ import {
   tradesWithNights,
   withNights,
 } from "../../../shared/domain/trading/nights/accrue.ts";
-import { isZone, lastRollover, rolloverMs } from "../../../shared/domain/trading/nights/clock.ts";
+import { lastRollover, rolloverMs } from "../../../shared/domain/trading/nights/clock.ts";
 import { draftRollover, type Rollover } from "../../../shared/domain/trading/nights/rollover.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
+import { isZone } from "../../../shared/domain/trading/pricing/zone-clock.ts";
 import type { StoredRisk } from "../../../shared/domain/trading/stored-risk.ts";
 import { withMarginUpdate } from "../../../shared/domain/trading/watch.ts";
 import { decisionContext } from "../../support/builders/decisions.ts";

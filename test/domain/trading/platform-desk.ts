@@ -9,6 +9,7 @@ import { standingOf } from "../../../shared/domain/trading/liquidation/standing.
 import { valuePositions } from "../../../shared/domain/trading/margin.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import { decimalText, rational } from "../../../shared/domain/trading/pricing/rational.ts";
+import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
 import { evaluateMargin } from "../../../shared/domain/trading/stop-out.ts";
 import type { StoredRisk } from "../../../shared/domain/trading/stored-risk.ts";
 import { asking, liquidationOf } from "../../../shared/domain/trading/watch.ts";
@@ -51,6 +52,8 @@ export class PlatformDesk {
   /** Trades that deals closed while a run was under way. */
   readonly closedInRuns: string[] = [];
   source = source;
+  /** Symbols on other terms than those of the worked examples. */
+  symbols: readonly TradingSymbol[] = [];
   private seconds = 0;
   private deals = 0;
   private price = "1.10000";
@@ -78,7 +81,7 @@ export class PlatformDesk {
 
   get market(): Market {
     const { now } = this.context;
-    const market = someMarket({ EURUSD: [this.price, this.price] });
+    const market = someMarket({ EURUSD: [this.price, this.price] }, this.symbols);
     const quotes = new Map(
       [...market.quotes].map(([name, quote]) => [name, { ...quote, time: now, received_at: now }]),
     );

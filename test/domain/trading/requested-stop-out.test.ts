@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { LiquidateCommand } from "../../../shared/domain/command/command.ts";
+import { someSymbol } from "../../support/builders/trading.ts";
 import { PlatformDesk } from "./platform-desk.ts";
 
 /** Three lots bought at 1.10000: at 1.09200 the equity of 900.00 is below half of the margin until two are closed. */
@@ -106,6 +107,19 @@ describe("the stop-out of an account whose platform closes by commands", () => {
     const names = platform.open.map(({ payload }) => payload.position_id);
     expect(names).not.toContain(command.payload.position_id);
     expect(names.length).toBeGreaterThan(0);
+  });
+
+  it("is asked for from the opening of New York on, also in the hour that summer time has moved", () => {
+    const platform = new PlatformDesk("3300.00", 3, { stop_out_level: "50.00" });
+    const sessions = [{ day: "sunday", open: "17:00", close: "24:00" }] as const;
+    platform.symbols = [someSymbol("EURUSD", { zone: "America/New_York", sessions: [...sessions] })];
+    platform.quote(fallen);
+    platform.pass((Date.parse("2027-03-14T20:59:59.000Z") - Date.parse(platform.context.now)) / 1000);
+    platform.evaluate();
+    expect(platform.open).toEqual([]);
+    platform.pass(1);
+    platform.evaluate();
+    expect(platform.open).toHaveLength(2);
   });
 
   it("asks for nothing once the source liquidates by itself or has ended", () => {

@@ -98,7 +98,9 @@ const ofFormats = [
   "shared/runtime/service-key.ts",
   "shared/table/cursor.ts",
   "shared/domain/sandbox/walk.ts",
-  ...["margin", "nights/clock", "partial-lots", "pricing/symbol"].map((name) => `shared/domain/trading/${name}.ts`),
+  ...["margin", "partial-lots", "pricing/symbol", "pricing/zone-clock"].map(
+    (name) => `shared/domain/trading/${name}.ts`,
+  ),
   "shared/domain/delivery-attempt.ts",
   "shared/domain/feed/source.ts",
   "infra/constructs/alarms/alarm-rule.ts",

@@ -1,6 +1,7 @@
 import { limits } from "../../../limits.ts";
 import type { MarketStatusName, SymbolBody } from "../../../schema/symbol.ts";
 import { rational, unitsText } from "./rational.ts";
+import { instantOf } from "./zone-clock.ts";
 
 /** A symbol as it is stored: the wire's fields without what the clock decides, and whether its feed halted it. */
 export interface TradingSymbol
@@ -23,21 +24,24 @@ const days = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", 
 
 type Interval = readonly [openMs: number, closeMs: number];
 
-function minutesOf(time: string): number {
-  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
-}
-
-/** The open intervals of so many days, from the day before `nowMs` on, in order; sessions that touch are one. */
+/**
+ * The open intervals of so many days, from the day before `nowMs` on, in order; sessions that touch are one. Days and
+ * times are those of the symbol's zone, which is at most a day away from UTC.
+ */
 function openIntervals(symbol: TradingSymbol, nowMs: number, daysOn: number): Interval[] {
+  const { zone = "UTC", sessions, holidays } = symbol;
   const first = Math.floor(nowMs / dayMs) - 1;
   const found: Interval[] = [];
-  for (let day = first; day <= first + daysOn; day += 1) {
+  for (let day = first; day <= first + daysOn + (zone === "UTC" ? 0 : 1); day += 1) {
     const name = days[(day + 4) % 7];
-    if (isHoliday(symbol, day)) continue;
-    for (const session of symbol.sessions) {
-      if (session.day !== name) continue;
-      const start = day * dayMs;
-      found.push([start + minutesOf(session.open) * 60_000, start + minutesOf(session.close) * 60_000]);
+    const today = sessions.filter((session) => session.day === name);
+    if (today.length === 0) continue;
+    const date = new Date(day * dayMs).toISOString().slice(0, 10);
+    if (holidays.includes(date)) continue;
+    for (const { open, close } of today) {
+      const interval = [instantOf(zone, date, open), instantOf(zone, date, close)] as const;
+      // A session within an hour that summer time leaves out is none.
+      if (interval[0] < interval[1]) found.push(interval);
     }
   }
   const merged: Interval[] = [];
@@ -87,6 +91,11 @@ export function isMarketIn(symbol: TradingSymbol, states: readonly string[], now
   return states.includes(marketStatus(symbol, now));
 }
 
+/** Whether a symbol is a pair of currencies: amounts are divided by its prices, so none is zero or below. */
+export function isPair({ calc_mode }: Pick<TradingSymbol, "calc_mode">): boolean {
+  return calc_mode === "forex";
+}
+
 /** The symbol as the API shows it. */
 export function symbolBody(symbol: TradingSymbol, now: string): SymbolBody {
   const { tenant_id: _tenant, halted: _halted, swap_since: _since, ...fields } = symbol;
@@ -96,6 +105,7 @@ export function symbolBody(symbol: TradingSymbol, now: string): SymbolBody {
     object: "symbol",
     // Symbols stored before there was a filter have none.
     max_deviation_percent: symbol.max_deviation_percent ?? null,
+    zone: symbol.zone ?? "UTC",
     ...marketClock(symbol, now),
     _links: { self: { href: `/v2/symbols/${name}` }, quote: { href: `/v2/quotes/${name}` } },
   };

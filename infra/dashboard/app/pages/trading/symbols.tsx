@@ -105,7 +105,7 @@ function SymbolPanel({ symbol, onClose }: { readonly symbol: string; readonly on
   useKeys({ Escape: onClose });
   if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
   if (data === undefined) return null;
-  const { commission, swap, sessions } = data;
+  const { commission, swap, sessions, zone } = data;
   return (
     <>
       <OpenedHead title={data.symbol} onClose={onClose} />
@@ -137,7 +137,7 @@ function SymbolPanel({ symbol, onClose }: { readonly symbol: string; readonly on
           ]}
         />
       </Panel>
-      <Panel title="Sessions">
+      <Panel title={`Sessions (${zone})`}>
         <Pairs pairs={sessions.map(({ day, open, close }) => [`${inWords(day)} ${open}`, `until ${close}`] as const)} />
       </Panel>
     </>
