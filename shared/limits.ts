@@ -589,8 +589,6 @@ export const limits = {
     metrics_stale_ms: 60_000,
     /** Trades that one step of a liquidation closes: each takes up to ten of the 100 items of a transaction. */
     closes_per_step: 8,
-    /** Parts of a position that a partial stop-out looks at before it takes one that is enough, if not the least. */
-    partial_close_parts: 1024,
     /**
      * A trigger that is placed gets at least an equal part divided by this. With 2 the last of 20 openings on an
      * account of little money writes almost twice as many triggers; with more than 4 triggers are met more often.
@@ -602,8 +600,6 @@ export const limits = {
     max_quotes: 50,
     /** Open positions of one account. */
     max_positions: 500,
-    /** Positions whose margin one transaction changes with the leverage; of more it changes the terms (ADR 0020). */
-    max_remargined: 60,
     /** No price is further from zero: bitcoin costs 10^9 to 10^10 in the weakest currencies. */
     max_price: 10n ** 10n,
     /** A price is at most so many times the first one of its day. */
@@ -631,6 +627,8 @@ export const limits = {
     trigger_offset: 10n ** 27n,
     /** Decimals of a rate or an average price. */
     rate_digits: 12,
+    /** Decimals of a margin per lot: of 10^9 lots they are less than a millionth of a minor unit. */
+    margin_term_digits: 18,
     /**
      * So long before credit of an account with positions ends a message is sent that is seen at its end: a sweep comes
      * once a minute, and one may be missed (SQS delays a message by 900 s at most).

@@ -28,7 +28,7 @@ const fast = [
   "test/bench/{load-figures,comparison/figures}.test.ts",
   "test/dashboard/!(live-events).test.ts",
   "test/domain/!(debt-programs).test.ts",
-  "test/domain/!(command)/**/!(drive|exposure|leverage-change|one-person|requested-stop-out).test.ts",
+  "test/domain/!(command)/**/!(drive|exposure|one-person|requested-stop-out).test.ts",
   "test/domain/command/!(corrections|two-books).test.ts",
   "test/local/queues/*.test.ts",
   "test/table/!(person-key).test.ts",

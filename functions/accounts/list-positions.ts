@@ -12,5 +12,5 @@ export const handler = await list(listAccountPositions, async ({ path, caller, p
     load({ account: ref.account(id) }),
     pageOfPositions(caller.tenant_id, place, id),
   ]);
-  return account && pageReply(place, page, (position) => positionNow(position, moment));
+  return account && pageReply(place, page, (held) => positionNow(held, moment));
 });

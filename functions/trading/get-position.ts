@@ -1,11 +1,10 @@
-import type { Account } from "../../shared/domain/account.ts";
-import { underChange } from "../../shared/domain/trading/leverage-change.ts";
+import type { Balance } from "../../shared/domain/account.ts";
 import { positionNow } from "../../shared/domain/trading/live.ts";
 import type { Position } from "../../shared/domain/trading/position.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getPosition } from "../../shared/routes/trading.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
-import { accounts, positions, positionTrade } from "../../shared/table/entities.ts";
+import { balances, positions, positionTrade } from "../../shared/table/entities.ts";
 import { tradingRef } from "../../shared/trading/items.ts";
 import { readMarketWith } from "../../shared/trading/market.ts";
 
@@ -15,8 +14,7 @@ export const handler = await read(getPosition, async ({ path, caller: { tenant_i
   const { trade } = await load({ trade: tradingRef.trade(positionTrade(id)) });
   if (trade?.status !== "open") return undefined;
   const own = positions.key(tenant, trade.account_id, id);
-  const { market, items } = await readMarketWith(tenant, [trade], [own, accounts.key(tenant, trade.account_id)]);
-  const [stored, account] = items as readonly [Position | undefined, Account | undefined];
-  const [position] = stored && account ? underChange(account, [stored]) : [];
-  return position && positionNow(position, { market, now: nowIso() });
+  const { market, items } = await readMarketWith(tenant, [trade], [own, balances.key(tenant, trade.account_id)]);
+  const [position, balance] = items as readonly [Position | undefined, Balance | undefined];
+  return position && balance && positionNow({ position, balance }, { market, now: nowIso() });
 });

@@ -7,5 +7,5 @@ import { pageOfPositions } from "../../shared/trading/pages.ts";
 /** `GET /positions` */
 export const handler = await list(listPositions, async ({ caller, place, query }) => {
   const { page, ...moment } = await pageOfPositions(caller.tenant_id, place, query["account_id"]);
-  return pageReply(place, page, (position) => positionNow(position, moment));
+  return pageReply(place, page, (held) => positionNow(held, moment));
 });

@@ -13,7 +13,6 @@ import {
 } from "./decision.ts";
 import type { CreditPolicy } from "./internal-money/credit-lots.ts";
 import { formatAmount, formatPercent, greatest, least } from "./money.ts";
-import type { LeverageChange } from "./trading/leverage-change.ts";
 
 type MoneyField =
   | "balance"
@@ -50,8 +49,6 @@ export interface Account
   readonly pending?: PendingTerms;
   /** It was closed, and money came back to it: its client may be closed since then. Absent of every other account. */
   readonly reopened?: true;
-  /** A change of leverage that stored positions do not all follow yet; absent once they do. */
-  readonly leverage_change?: LeverageChange;
   /** The snapshot that the account was adopted from: items up to its number are in what was adopted. */
   readonly baseline?: { readonly source_id: string; readonly as_of_seq: string };
   /** Its adoption adds positions in steps, and nothing else is decided about it until all are there; then absent. */
@@ -91,6 +88,10 @@ export interface Balance {
    */
   readonly aside_minor?: bigint;
   readonly used_margin_minor: bigint;
+  /** Leverage of the account: margin is derived with this one, since an account may be read of another moment. */
+  readonly leverage: number;
+  /** Version of the account that set its leverage or a level last: an older account is of another moment. */
+  readonly terms_version: number;
   readonly seq: number;
   /** Time of the last posting: no later one is earlier. Absent before the first, and where it was not kept yet. */
   readonly posted_at?: string;
@@ -103,9 +104,11 @@ export interface Balance {
    * of them it includes. Absent until there is one.
    */
   readonly settled_by?: readonly { readonly command_id: string }[];
-  /** Rises with every change of positions: a hold decided on old positions fails. */
+  /** Rises with every change of positions, leverage or levels: a hold decided on what was before fails. */
   readonly pos_version: number;
   readonly positions: number;
+  /** The sum of the `pos_version` of its positions: by it a reader knows that it has all of them, as they are. */
+  readonly positions_sum: number;
   /** Transactions that are not final. */
   readonly pending: number;
   /** The account was linked to a platform after it was opened: what was decided before fails. Absent otherwise. */
@@ -239,7 +242,6 @@ export function accountBody(account: Account, balance: Balance): AccountBody {
     trading_mode_before: _before,
     orders_void_at: _void,
     reopened: _reopened,
-    leverage_change: _change,
     baseline: _baseline,
     opening: _opening,
     ...fields

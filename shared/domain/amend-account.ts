@@ -309,6 +309,7 @@ function gateChanges(before: Account, after: Account, balance: Balance, moment: 
       {
         set: {
           ...(moves ? { accepts: gate } : {}),
+          ...(terms ? { leverage: after.leverage, terms_version: after.version } : {}),
           ...(relinks && after.platform !== "internal" ? { linked: 1 } : {}),
         },
         // What was decided on the account as it was must be decided again: a posting while it was not yet closed or

@@ -146,9 +146,12 @@ function emptyBalance(account: Account, context: Context): Balance {
     credit_minor: 0n,
     debt_minor: 0n,
     used_margin_minor: 0n,
+    leverage: account.leverage,
+    terms_version: account.version,
     seq: 0,
     pos_version: 0,
     positions: 0,
+    positions_sum: 0,
     pending: 0,
     updated_at: context.now,
   };

@@ -13,7 +13,6 @@ import type { TradingDecision } from "../domain/trading/changes.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
 import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { isComplete, type Transaction } from "../domain/transaction.ts";
-import { Unavailable } from "../runtime/unavailable.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { type AccountState, decideTrading, prepared } from "../trading/commit.ts";
 import { linkOf, tradingRef } from "../trading/items.ts";
@@ -93,13 +92,7 @@ export async function decideTerms(
   const committable = await decideTrading(load, context, {
     account_id: command.account_id,
     refs: {},
-    needs: ({ account }) => {
-      const { leverage } = command.payload;
-      if (leverage !== undefined && account.leverage_change !== undefined) {
-        throw new Unavailable(`The leverage of ${account.id} changes.`);
-      }
-      return {};
-    },
+    needs: () => ({}),
     decide: (state, market) => {
       decided = decide(command, state, market);
       return decided;

@@ -17,7 +17,6 @@ import type { TradingChange, TradingDecision } from "../domain/trading/changes.t
 import { metricsAt } from "../domain/trading/margin.ts";
 import { limits } from "../limits.ts";
 import { causeOf, log } from "../runtime/log.ts";
-import { Unavailable } from "../runtime/unavailable.ts";
 import { untilAdmitted } from "../runtime/verdict.ts";
 import type { RetryFeedReject } from "../schema/feed.ts";
 import { ref } from "../table/store.ts";
@@ -226,7 +225,7 @@ function decideAccountItem(
   });
 }
 
-/** A change of an account. One that meets a change of leverage which is still being stored waits for its end. */
+/** A change of an account. */
 function decideUpdate(
   run: FeedRun,
   reading: GoodReading,
@@ -238,8 +237,6 @@ function decideUpdate(
     account_id: id,
     refs: recordRefs(run, reading),
     needs: async ({ account }) => {
-      const moves = data.leverage !== undefined && data.leverage !== account.leverage;
-      if (moves && account.leverage_change !== undefined) throw new Unavailable(`The leverage of ${id} changes.`);
       asked = await loadCommands(reads.load, pendingCommandsOf(account));
       return {};
     },

@@ -7,7 +7,7 @@ import type { FeedSource } from "../domain/feed/source.ts";
 import type { DealUndo } from "../domain/feed/undo.ts";
 import type { TradingDecision } from "../domain/trading/changes.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
-import type { Reads } from "../trading/commit.ts";
+import type { Reads } from "../trading/holdings.ts";
 import { tradingRef } from "../trading/items.ts";
 import { ledgerSince } from "../trading/since-debit.ts";
 

@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { commands, unjoinedLegs } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
 import { findAll, type Load } from "../table/store.ts";
-import { type Reads, readsOf } from "../trading/commit.ts";
+import { type Reads, readsOf } from "../trading/holdings.ts";
 
 /** How decisions about items of a feed read: also what an operation could be the money of, see {@link candidatesOf}. */
 export interface FeedReads extends Reads {

@@ -33,7 +33,6 @@ const unknownOutcome = "The request may or may not have been carried out. Retry 
 
 /** Temporary refusals, with the seconds after which to retry. */
 const temporary: Readonly<Partial<Record<Refusal["code"], number>>> = {
-  leverage_change_in_progress: 1,
   liquidation_in_progress: 1,
   metrics_stale: 5,
   no_quote: 5,

@@ -182,11 +182,7 @@ function refusalOf(row: Route, status: number, codes: readonly ProblemCode[]): J
 }
 
 /** Codes of temporary conflicts: the response has `Retry-After`. */
-const passing: ReadonlySet<ProblemCode> = new Set([
-  "leverage_change_in_progress",
-  "liquidation_in_progress",
-  "metrics_stale",
-]);
+const passing: ReadonlySet<ProblemCode> = new Set(["liquidation_in_progress", "metrics_stale"]);
 
 /** Refusals by a business rule are stored under the idempotency key, as successful answers are. */
 function headersOfRefusal(row: Route, status: number, codes: readonly ProblemCode[]): string[] {

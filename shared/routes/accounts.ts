@@ -114,7 +114,6 @@ export const updateAccount = route({
     "account_not_empty",
     "leverage_not_allowed",
     "leverage_change_breaches_margin",
-    "leverage_change_in_progress",
     "liquidation_in_progress",
     "metrics_stale",
     "no_conversion_path",

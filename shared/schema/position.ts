@@ -44,7 +44,10 @@ export const Position = z.object({
   gross_pnl: described(Money, "Profit before costs, in the currency of the account."),
   swap: described(Money, "Accrued swap that is not realised yet."),
   floating_pnl: described(Money, "Unrealised profit or loss at the latest price, including swap."),
-  used_margin: described(Money, "Margin of this position on its own; positions in one symbol may share margin."),
+  used_margin: described(
+    Money,
+    "Margin of this position alone; it moves with the leverage of the account, also within one version.",
+  ),
   margin_rate: described(Decimal, "Conversion rate from the margin currency to the currency of the account."),
   conversion: described(
     z.nullable(Conversion),

@@ -62,7 +62,6 @@ const titles = {
     secret_rotation_in_progress: "The previous secret is still valid.",
     insufficient_margin: "The free margin does not cover the trade.",
     leverage_change_breaches_margin: "The open positions do not allow this leverage.",
-    leverage_change_in_progress: "A change of leverage is still being applied to the positions.",
     liquidation_in_progress: "The account is being liquidated.",
     platform_account: "The account is managed by a trading platform.",
     margin_level_unreachable: "No price brings the account to this margin level.",

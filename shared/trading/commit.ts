@@ -1,10 +1,9 @@
-import type { Account, Balance } from "../domain/account.ts";
+import type { Account } from "../domain/account.ts";
 import type { Client } from "../domain/client.ts";
 import type { Command } from "../domain/command/command.ts";
 import { type Change, type Context, type DomainEvent, type Refusal, refuse } from "../domain/decision.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
-import { underChange } from "../domain/trading/leverage-change.ts";
 import type { Requested } from "../domain/trading/liquidation/request.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import {
@@ -18,34 +17,22 @@ import type { Position } from "../domain/trading/position.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
 import { draftRisk } from "../domain/trading/risk.ts";
 import { nextToClose } from "../domain/trading/stop-out.ts";
-import type { StoredRisk, WatchedState } from "../domain/trading/stored-risk.ts";
+import type { WatchedState } from "../domain/trading/stored-risk.ts";
 import type { Trade } from "../domain/trading/trade.ts";
-import { type Evaluated, evaluated, liquidationOf, positionsSum, withMarginUpdate } from "../domain/trading/watch.ts";
+import { type Evaluated, evaluated, liquidationOf, withMarginUpdate } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
-import { pause } from "../runtime/clock.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
 import { execute } from "../table/commit/execute.ts";
-import { clients, type Key, trades } from "../table/entities.ts";
+import { clients, trades } from "../table/entities.ts";
 import type { UntoldAudit } from "../table/outbox.ts";
-import { type Committable, type Load, type Ref, readKeys, ref } from "../table/store.ts";
-import { backoffMs } from "../table/transact.ts";
-import { positionsOf } from "./holdings.ts";
+import type { Committable, Load } from "../table/store.ts";
+import { type Found, type Reads, type Refs, readHolder, readsOf } from "./holdings.ts";
 import { ofOneItemEach, tradingRef, writeTrading } from "./items.ts";
 import { readMarket, readMarketToJudge, readMarketWith } from "./market.ts";
 import { readRollovers } from "./nights/rollovers.ts";
 
-/** Further items that a decision asks for, by a name of its own. */
-type Refs = Readonly<Record<string, Ref<unknown>>>;
-type Found<X extends Refs> = {
-  readonly [K in keyof X]: NonNullable<X[K]> extends Ref<infer T> ? T | undefined : never;
-};
-
 /** An account with all that decisions about its trading depend on, read at one moment. */
 export interface AccountState extends WatchedState {
-  readonly account: Account;
-  readonly balance: Balance;
-  readonly positions: readonly Position[];
-  readonly risk: StoredRisk | undefined;
   readonly client: Client;
   /** The trades that were asked for, by identifier. */
   readonly trades: ReadonlyMap<string, Trade>;
@@ -68,26 +55,8 @@ export interface TradingRequest<R, X extends Refs> {
   readonly refs: X;
   /** It is a step of the adoption of the account: everything else waits for its end. */
   readonly opening?: true;
-  readonly needs: (state: Omit<AccountState, "client" | "trades">, found: Found<X>) => Needs | Promise<Needs>;
+  readonly needs: (state: WatchedState, found: Found<X>) => Needs | Promise<Needs>;
   readonly decide: (state: AccountState, market: Market, found: Found<X>, context: Context) => TradingDecision<R>;
-}
-
-/** How decisions read: from the table, or from what was read for several of them together. */
-export interface Reads {
-  readonly load: Load;
-  /** Items by key, in the order of the keys. */
-  readonly items: (keys: readonly Key[]) => Promise<readonly unknown[]>;
-  /** The open positions of an account as they are stored, oldest trade first. */
-  readonly positionsOf: (tenant: string, accountId: string) => Promise<readonly Position[]>;
-  /** Times that an account is read before its items must be of one moment. */
-  readonly tries: number;
-  /** Whether they see changes that are decided but not committed: what is queried of the table lacks them. */
-  readonly uncommitted: boolean;
-}
-
-/** Reads of the table itself, the first of them by the load of a command. */
-export function readsOf(load: Load): Reads {
-  return { load, items: readKeys, positionsOf, tries: limits.commit.decision_tries, uncommitted: false };
 }
 
 /** As {@link decisionAbout}, with reads of the table and ready to be committed. */
@@ -204,7 +173,7 @@ async function decideEvaluation(load: Load, context: Context, accountId: string)
 }
 
 /** Nothing is decided of an account that is being adopted; the last step leaves it due. */
-function unjudged(state: Holder<Refs>["state"], market: Market, context: Context): Committable<Evaluated> {
+function unjudged(state: WatchedState, market: Market, context: Context): Committable<Evaluated> {
   const risk = state.risk ?? draftRisk(state.account, context);
   const metrics = metricsAt(market, state, context.now);
   const result = { risk, metrics, closed: [], waiting: false, running: false, again: false };
@@ -215,7 +184,7 @@ function unjudged(state: Holder<Refs>["state"], market: Market, context: Context
 async function decideNights(
   load: Load,
   context: Context,
-  state: Holder<Refs>["state"],
+  state: WatchedState,
   market: Market,
   accrued: readonly Position[],
 ): Promise<Committable<Evaluated>> {
@@ -232,10 +201,7 @@ async function decideNights(
 }
 
 /** What is known of the platform that closes the positions of a linked account by commands; nothing of another. */
-async function readRequests(
-  load: Load,
-  { account, risk }: Holder<Refs>["state"],
-): Promise<{ readonly requests?: Requested }> {
+async function readRequests(load: Load, { account, risk }: WatchedState): Promise<{ readonly requests?: Requested }> {
   const ids = risk?.requested?.command_ids ?? [];
   const source_id = account.source_id ?? undefined;
   if (source_id === undefined && risk?.requested === undefined) return {};
@@ -249,7 +215,7 @@ async function readRequests(
 }
 
 /** The trades that a step of a liquidation closes. */
-function closedBy(state: Holder<Refs>["state"], market: Market, { now }: Context): readonly string[] {
+function closedBy(state: WatchedState, market: Market, { now }: Context): readonly string[] {
   return nextToClose({ ...state, liquidated_by: liquidationOf(state, market) }, market, now);
 }
 
@@ -275,66 +241,6 @@ export async function commitDecision<R>(
   if (outcome.kind !== "fresh" || last === undefined) return { kind: "contended" };
   if (!last.ok) return { kind: "refused", refusal: last.refusal };
   return { kind: "done", result: last.result, events: last.events };
-}
-
-interface Holder<X extends Refs> {
-  readonly state: Omit<AccountState, "client" | "trades">;
-  readonly found: Found<X>;
-}
-
-/** The items of an account that were read just now, and what was read with them. */
-export interface Own<X extends Refs = Record<never, never>> {
-  readonly account: Account | undefined;
-  readonly balance: Balance | undefined;
-  readonly risk: StoredRisk | undefined;
-  readonly found: Found<X>;
-}
-
-/**
- * An account with its money, its risk and its positions of one moment. DynamoDB may show a transaction on one item
- * before it shows it on another, so positions whose versions do not add up to what the risk says are read again. What
- * is `given` was read strongly consistent for the same decision, and is not read again where it fits.
- */
-export async function readHolder<X extends Refs>(
-  reads: Reads,
-  tenant: string,
-  accountId: string,
-  refs: X,
-  given?: Own<X>,
-): Promise<Holder<X> | undefined> {
-  for (let attempt = 1; ; attempt += 1) {
-    const [{ found, account, balance, risk }, open] = await Promise.all([
-      (attempt === 1 ? given : undefined) ?? readOwn(reads.load, accountId, refs),
-      reads.positionsOf(tenant, accountId),
-    ]);
-    if (account === undefined || balance === undefined) return undefined;
-    const positions = underChange(account, open);
-    const whole = balance.positions === open.length && (risk?.positions_sum ?? 0) === positionsSum(positions);
-    if (whole) return { state: { account, balance, risk, positions, stored: storedOf(open, positions) }, found };
-    if (attempt === reads.tries) throw new Unavailable(`The positions of ${accountId} do not add up.`);
-    await pause(backoffMs(attempt));
-  }
-}
-
-/** The items of positions that are read otherwise than they are stored. */
-function storedOf(open: readonly Position[], read: readonly Position[]): ReadonlyMap<string, Position> {
-  return new Map(open === read ? [] : open.flatMap((item, at) => (item === read[at] ? [] : [[item.id, item]])));
-}
-
-/** The account's own items with the others that are asked for, in one read. */
-async function readOwn<X extends Refs>(load: Load, accountId: string, refs: X): Promise<Own<X>> {
-  const own = {
-    own_account: ref.account(accountId),
-    own_balance: ref.balance(accountId),
-    own_risk: tradingRef.risk(accountId),
-  };
-  const { own_account, own_balance, own_risk, ...found } = await load({ ...(refs as Refs), ...own });
-  return {
-    found: found as Found<X>,
-    account: own_account as Account | undefined,
-    balance: own_balance as Balance | undefined,
-    risk: own_risk as StoredRisk | undefined,
-  };
 }
 
 async function tradesOf(load: Load, ids: readonly string[]): Promise<ReadonlyMap<string, Trade>> {

@@ -9,12 +9,11 @@ import { least } from "../domain/money.ts";
 import type { AccountWithBalance } from "../domain/open-account.ts";
 import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/amend-holdings.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
-import { underChange } from "../domain/trading/leverage-change.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import { withNights } from "../domain/trading/nights/accrue.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
 import { isLiquidating } from "../domain/trading/risk.ts";
-import type { StoredRisk } from "../domain/trading/stored-risk.ts";
+import type { StoredRisk, WatchedState } from "../domain/trading/stored-risk.ts";
 import { withMarginUpdate } from "../domain/trading/watch.ts";
 import { type AccountContext, isComplete, type Transaction } from "../domain/transaction.ts";
 import { isLeftToPeople, isUndecided } from "../domain/transaction-legs.ts";
@@ -23,8 +22,8 @@ import { untilAdmitted } from "../runtime/verdict.ts";
 import type { UpdateAccount } from "../schema/account.ts";
 import { giversOf } from "../table/givers.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
-import { prepared, readHolder, readsOf, untilOpened } from "./commit.ts";
-import { positionsOf } from "./holdings.ts";
+import { prepared, untilOpened } from "./commit.ts";
+import { holdingsOf, readHolder, readsOf } from "./holdings.ts";
 import { linkOf, tradingRef, writeTrading } from "./items.ts";
 import { readMarket, readMarketOf } from "./market.ts";
 import { readRollovers } from "./nights/rollovers.ts";
@@ -164,11 +163,7 @@ export async function shownLive(
 ): Promise<Committable<LiveAccount>> {
   if (!decision.ok || decision.result.balance.positions === 0) return prepared(decision, context);
   const { account, balance } = decision.result;
-  const stored = {
-    account,
-    balance,
-    positions: underChange(account, await positionsOf(context.tenant_id, account.id)),
-  };
+  const stored = { ...(await holdingsOf(context.tenant_id, [account, balance])), account };
   const market = await readMarket(context.tenant_id, stored.positions);
   const rollovers = await readRollovers(context, stored, market);
   const metrics = metricsAt(market, withNights(stored, market, rollovers, context.now), context.now);
@@ -181,7 +176,7 @@ export async function shownLive(
 
 /** An account with open positions, and the market that they are valued at. */
 interface Held {
-  readonly state: NonNullable<Awaited<ReturnType<typeof readHolder>>>["state"];
+  readonly state: WatchedState;
   readonly market: Market;
 }
 

@@ -1,6 +1,5 @@
-import type { Account } from "../domain/account.ts";
-import { underChange } from "../domain/trading/leverage-change.ts";
-import type { Moment } from "../domain/trading/live.ts";
+import type { Balance } from "../domain/account.ts";
+import type { HeldPosition, Moment } from "../domain/trading/live.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
 import type { Trade } from "../domain/trading/trade.ts";
@@ -18,7 +17,7 @@ import {
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { UnreadableItem, unlessUnreadable } from "../runtime/unreadable.ts";
-import { accounts, orders, positions, trades } from "../table/entities.ts";
+import { balances, orders, positions, trades } from "../table/entities.ts";
 import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfIndex, pageWith } from "../table/list.ts";
 import { accountIdsOf } from "../table/owners.ts";
 import { readEach } from "../table/store.ts";
@@ -78,12 +77,12 @@ function tradesBy(
 
 /** A page of open positions, and the prices that all of them are valued at. */
 export interface ValuedPage extends Moment {
-  readonly page: Page<Position>;
+  readonly page: Page<HeldPosition>;
 }
 
 /**
  * A page of the open positions of a tenant, or of one account of it. Their index tells which prices they need, so the
- * positions, their accounts and the prices are read concurrently.
+ * positions, the money of their accounts and the prices are read concurrently.
  */
 export async function pageOfPositions(tenant: string, place: ListPlace, accountId?: string): Promise<ValuedPage> {
   const { query } = place;
@@ -102,14 +101,13 @@ export async function pageOfPositions(tenant: string, place: ListPlace, accountI
     currency: String(item["currency"]),
     source: String(item["source"]),
   }));
-  const keys = page.items.flatMap(({ key, item }) => [key, accounts.key(tenant, String(item["account_id"]))]);
+  const keys = page.items.flatMap(({ key, item }) => [key, balances.key(tenant, String(item["account_id"]))]);
   const [found, all] = await Promise.all([
     readEach(keys, { consistent: false }),
     unlessUnreadable(readMarket(tenant, needs)),
   ]);
-  const pairs = whole<[Position, Account]>(found, 2);
-  const shown = pairs.map((pair) =>
-    pair instanceof UnreadableItem ? pair : pair && underChange(pair[1], [pair[0]])[0],
+  const shown = whole<[Position, Balance]>(found, 2).map((pair) =>
+    pair instanceof UnreadableItem ? pair : pair && { position: pair[0], balance: pair[1] },
   );
   if (!(all instanceof UnreadableItem)) return { page: pageWith(page, shown), market: all, now: nowIso() };
   // What cannot be valued is left out: each position is asked for by itself which one that is.

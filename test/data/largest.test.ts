@@ -1,7 +1,6 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { Account } from "../../shared/domain/account.ts";
 import type { StoredRisk } from "../../shared/domain/trading/stored-risk.ts";
 import { limits } from "../../shared/limits.ts";
 import { collectionOf, exampleIds } from "../../shared/openapi/examples/identifiers.ts";
@@ -11,7 +10,6 @@ import { newId } from "../../shared/runtime/ids.ts";
 import { accounts, risks, symbols } from "../../shared/table/entities.ts";
 import { itemOf } from "../../shared/table/write.ts";
 import { brokerage } from "../support/builders/brokerage.ts";
-import { someAccount } from "../support/builders/decisions.ts";
 import { largestBody, largestMetadata, mostEscaped, widest } from "../support/builders/largest.ts";
 import { someSymbol } from "../support/builders/trading.ts";
 import { putItems, putMarket, putQuote, putQuotes, writeOf } from "../support/builders/trading-data.ts";
@@ -233,7 +231,7 @@ describe("a stop-out", () => {
       triggers: Array.from({ length: max_positions }, () => ({
         ...{ symbol: "S".repeat(31), down: "9".repeat(23), up: "9".repeat(23) },
       })),
-      positions_sum: 1e15,
+      ...{ seq: 1e15, pos_version: 1e15 },
     } as unknown as StoredRisk;
     const bytes = itemBytes(marshall(itemOf(risks, risk)));
     expect(bytes).toBeLessThan(quotas.item_bytes / 4);
@@ -242,16 +240,6 @@ describe("a stop-out", () => {
       limits.events.max_item_bytes / 2,
     );
   });
-});
-
-it("an account whose leverage changed with as many symbols as it may hold fits an item", () => {
-  const { account } = someAccount();
-  const terms = { requirement: "9".repeat(19), contract_size: "9".repeat(19), calc_mode: "forex" as const };
-  const names = Array.from({ length: limits.trading.max_positions }, (_, at) => String(at).padStart(20, "S"));
-  const symbols = names.map((symbol) => ({ symbol, ...terms }));
-  const changed = { ...account, metadata: oldest, leverage_change: { version: 1e15, at: account.updated_at, symbols } };
-  const bytes = itemBytes(marshall(itemOf(accounts, changed as unknown as Account)));
-  expect(bytes).toBeLessThan(quotas.item_bytes / 4);
 });
 
 describe("an answer that is no page", () => {

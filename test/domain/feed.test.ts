@@ -177,7 +177,7 @@ describe("a deal that turns a netting position round", () => {
   it("freezes the margin rate of the platform in the position that it opens", () => {
     const account = reversal({ margin_rate: "1.2" });
     expect(account.open().trade).toMatchObject({ side: "sell", lots: "0.50", margin_ratio: "6/5" });
-    expect(account.open().position.margin_minor).toBe(600_00n);
+    expect(account.balance.used_margin_minor).toBe(600_00n);
   });
 
   it("books the platform's numbers to the cent whatever the lots are", () => {

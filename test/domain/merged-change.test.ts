@@ -6,7 +6,6 @@ import { mergedChange } from "../../shared/domain/feed/merged-change.ts";
 import type { Dedup } from "../../shared/domain/feed/records.ts";
 import { adjustBalance, equal } from "../../shared/domain/posting.ts";
 import type { TradingChange } from "../../shared/domain/trading/changes.ts";
-import type { StoredRisk } from "../../shared/domain/trading/stored-risk.ts";
 import { withMarginUpdate } from "../../shared/domain/trading/watch.ts";
 import { decisionContext, someAccount } from "../support/builders/decisions.ts";
 import { someMarket } from "../support/builders/trading.ts";
@@ -64,7 +63,7 @@ describe("deals of one account in one transaction", () => {
     expect(shared.positions).toEqual(single.positions);
     expect(shared.ledger).toEqual(single.ledger);
     expect(shared.risk).toEqual({ ...single.risk, version: 1 });
-    expect((shared.risk as StoredRisk).positions_sum).toBe(4);
+    expect(shared.balance).toMatchObject({ positions: 4, pos_version: 4, positions_sum: 1 + 2 + 3 + 4 });
   });
 
   it("raise the version of a risk that is there by one", () => {

@@ -225,13 +225,13 @@ interface Outcome {
 
 /** What is compared of a position, as a text. */
 function positionText(position: Pick<Position, "symbol" | "side" | "lots" | "open_price"> & Fields): string {
-  const { symbol, side, lots, open_price, margin_minor, margin_ratio, swap_minor, source, stop_loss } = position;
+  const { symbol, side, lots, open_price, margin_terms, margin_ratio, swap_minor, source, stop_loss } = position;
   return JSON.stringify([
     symbol,
     side,
     lots,
     open_price,
-    String(margin_minor),
+    margin_terms,
     margin_ratio,
     String(swap_minor),
     source,

@@ -3,7 +3,6 @@ import { type Book, bookEntries, closeBook, type Entry, openBook, replaced, with
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
 import { settleBook } from "../trading/correction.ts";
-import { positionMargin, requirementOf } from "../trading/margin.ts";
 import type { TradingState } from "../trading/open-trade.ts";
 import type { Position } from "../trading/position.ts";
 import type { Market } from "../trading/pricing/quote.ts";
@@ -112,7 +111,7 @@ function changed(
 }
 
 /** Takes away what the deal opened: a trade of its own, or the lots that it added to a netting position. */
-function withoutOpening(book: Book, { trades, symbol, undo, at, context }: Terms): Step {
+function withoutOpening(book: Book, { trades, undo, at, context }: Terms): Step {
   const { opened } = undo;
   if (opened === undefined) return { ok: true, book };
   const trade = trades.get(opened.trade);
@@ -131,10 +130,8 @@ function withoutOpening(book: Book, { trades, symbol, undo, at, context }: Terms
     const left = book.positions.filter(({ id }) => id !== position.id);
     return { ok: true, book: changed(book, trade, after, left, [tradeEvent("trade.closed", after, statusOf(trade))]) };
   }
-  const { initial_lots, margin_requirement, ...terms } = opened.before;
-  const required = margin_requirement === undefined ? {} : { margin_requirement };
-  const held = next({ ...position, ...terms, ...required, ...numberOf(context) }, context);
-  const kept = { ...held, margin_minor: positionMargin(book.account, symbol, held) };
+  const { initial_lots, margin_terms, ...terms } = opened.before;
+  const kept = next({ ...position, ...terms, margin_terms, ...numberOf(context) }, context);
   const after = next({ ...trade, ...terms, initial_lots, commission_minor }, context);
   const previous = { lots: trade.lots, open_price: trade.open_price, version: trade.version };
   const event = tradeEvent("trade.opened", after, previous);
@@ -155,7 +152,7 @@ function withClosing(book: Book, terms: Terms): Step {
   return slice.id === root.id ? reopened(book, root, terms) : givenBack(book, slice, root, terms);
 }
 
-function reopened(book: Book, trade: Trade, { symbol, undo, context }: Terms): Step {
+function reopened(book: Book, trade: Trade, { undo, context }: Terms): Step {
   const { position: was, swap = "0" } = undo.closed ?? {};
   const nets = book.account.position_mode === "netting" && book.positions.some((each) => each.symbol === trade.symbol);
   if (was === undefined || trade.status === "open" || nets) return refuseLater();
@@ -172,7 +169,7 @@ function reopened(book: Book, trade: Trade, { symbol, undo, context }: Terms): S
     symbol: trade.symbol,
     swap_minor,
     margin_ratio,
-    margin_minor: positionMargin(book.account, symbol, { ...shared, ...was, margin_ratio }),
+    pos_version: 0,
     stop_loss,
     take_profit,
     opened_at,
@@ -202,10 +199,8 @@ function givenBack(book: Book, slice: Trade, root: Trade, { symbol, undo, contex
   const sum = (a: string, b: string) => decimalText(rational(a).add(rational(b)), lotDigits(symbol));
   const lots = sum(position.lots, slice.lots);
   const swap_minor = position.swap_minor + BigInt(undo.closed?.swap ?? "0");
-  const margin_requirement = requirementOf(symbol, position);
   const name = renamed === undefined ? {} : { source_position_id: renamed.from };
-  const held = next({ ...position, ...numberOf(context), ...name, lots, swap_minor, margin_requirement }, context);
-  const kept = { ...held, margin_minor: positionMargin(book.account, symbol, held) };
+  const kept = next({ ...position, ...numberOf(context), ...name, lots, swap_minor }, context);
   const commission_minor = root.commission_minor + share;
   const source_trade_id = renamed?.from ?? root.source_trade_id;
   const parent = next({ ...root, source_trade_id, lots, swap_minor, commission_minor }, context);

@@ -22,7 +22,7 @@ export interface DealUndo {
       Trade,
       "lots" | "initial_lots" | "open_price" | "margin_ratio" | "stop_loss" | "take_profit"
     > &
-      Pick<Position, "margin_requirement">;
+      Pick<Position, "margin_terms">;
   };
   /** The trade that it closed: all of it, or a part of the trade `of`. */
   readonly closed?: {
@@ -33,10 +33,7 @@ export interface DealUndo {
     /** The names of what is left of the position, where it goes on under another one. */
     readonly renamed?: { readonly from: string; readonly to: string };
     /** The position that is not there any more, as far as its trade does not say it. */
-    readonly position?: Pick<
-      Position,
-      "version" | "margin_requirement" | "leverage_version" | "source_position_id" | "swap_through"
-    >;
+    readonly position?: Pick<Position, "version" | "margin_terms" | "source_position_id" | "swap_through">;
   };
 }
 
@@ -86,7 +83,7 @@ function openedBy({ before, after }: TradeChange, positions: readonly PositionCh
   const held = positions.flatMap((change) => (change.op === "update" ? [change.before] : []))[0];
   if (before === undefined || held === undefined) return { trade, lots, initial_lots };
   const { margin_ratio, open_price, stop_loss, take_profit } = before;
-  const { margin_requirement } = held;
+  const { margin_terms } = held;
   const was = {
     lots: before.lots,
     initial_lots: before.initial_lots,
@@ -95,12 +92,7 @@ function openedBy({ before, after }: TradeChange, positions: readonly PositionCh
     stop_loss,
     take_profit,
   };
-  return {
-    trade,
-    lots,
-    initial_lots,
-    before: { ...was, ...(margin_requirement === undefined ? {} : { margin_requirement }) },
-  };
+  return { trade, lots, initial_lots, before: { ...was, margin_terms } };
 }
 
 function closedBy({ id, parent_trade_id }: Trade, positions: readonly PositionChange[]): DealUndo["closed"] & object {
@@ -113,11 +105,10 @@ function closedBy({ id, parent_trade_id }: Trade, positions: readonly PositionCh
     const renamed = from === undefined || to === undefined || from === to ? {} : { renamed: { from, to } };
     return { trade: id, of, swap: String(before.swap_minor - change.after.swap_minor), ...renamed };
   }
-  const { version, margin_requirement, leverage_version, source_position_id, swap_through } = before;
+  const { version, margin_terms, source_position_id, swap_through } = before;
   const position = {
     version,
-    ...(margin_requirement === undefined ? {} : { margin_requirement }),
-    ...(leverage_version === undefined ? {} : { leverage_version }),
+    margin_terms,
     ...(source_position_id === undefined ? {} : { source_position_id }),
     ...(swap_through === undefined ? {} : { swap_through }),
   };

@@ -1,7 +1,8 @@
 import { type Refusal, refuseUnvalued } from "../decision.ts";
 import { greatest, least } from "../money.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
-import { type Holdings, levelHundredths, metricsAt } from "../trading/margin.ts";
+import { type Holdings, levelHundredths, metricsAt, positionMargin } from "../trading/margin.ts";
+import type { Position } from "../trading/position.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import { internalSource } from "../trading/pricing/source.ts";
 import { isMarketOpen, type TradingSymbol } from "../trading/pricing/symbol.ts";
@@ -70,8 +71,9 @@ function unreachable(detail: string): Refused {
   return refuseTrading("margin_level_unreachable", detail);
 }
 
-function largestSymbol({ positions }: Holdings): TradingSymbol["symbol"] | undefined {
-  const largest = positions.toSorted((a, b) => (a.margin_minor < b.margin_minor ? 1 : -1))[0];
+function largestSymbol({ balance, positions }: Holdings): TradingSymbol["symbol"] | undefined {
+  const marginOf = (position: Position) => positionMargin(position, balance.leverage);
+  const largest = positions.toSorted((a, b) => (marginOf(a) < marginOf(b) ? 1 : -1))[0];
   return largest?.symbol;
 }
 

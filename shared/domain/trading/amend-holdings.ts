@@ -1,14 +1,12 @@
-import { limits } from "../../limits.ts";
 import type { UpdateAccount } from "../../schema/account.ts";
-import { type Account, accountBody, type Balance } from "../account.ts";
+import { accountBody, type Balance } from "../account.ts";
 import { amendAccount, amendHappened, type OwnedAccount } from "../amend-account.ts";
-import { type Context, refuseUnvalued } from "../decision.ts";
+import { type BalanceAdjustment, type Context, refuseUnvalued } from "../decision.ts";
 import type { AccountWithBalance } from "../open-account.ts";
-import { adjustBalance, adjustMore, equal, isAdjustment } from "../posting.ts";
-import { positionChanges, type TradingChange, type TradingDecision } from "./changes.ts";
+import { adjustMore, equal, isAdjustment } from "../posting.ts";
+import type { TradingDecision } from "./changes.ts";
 import { refuseTrading } from "./close-trade.ts";
-import { underLeverage } from "./leverage-change.ts";
-import { type Holdings, type Metrics, metricsAt } from "./margin.ts";
+import { type Holdings, type Metrics, metricsAt, usedMargin } from "./margin.ts";
 import type { Market } from "./pricing/quote.ts";
 import { isLiquidating, liveAccountBody } from "./risk.ts";
 import type { WatchedState } from "./stored-risk.ts";
@@ -24,10 +22,10 @@ export function liveBody({ account, balance, metrics }: LiveAccount) {
 }
 
 /**
- * Decides `PATCH /accounts/{id}` of an account with open positions. Another leverage computes their margin again from
- * their frozen rates; one that takes more margin and would leave the account at its margin-call level is refused unless
- * the caller forces it. Of more positions than a transaction holds the terms are stored with the account, and the
- * evaluator rewrites them: see {@link LeverageChange}. What has `happened` on a platform is not asked whether it may.
+ * Decides `PATCH /accounts/{id}` of an account with open positions. With another leverage the margin
+ * of each follows from the terms that it was opened under, and no position is written. A leverage that takes more margin
+ * and would leave the account at its margin-call level is refused unless the caller forces it. What has `happened` on a
+ * platform is not asked whether it may.
  */
 export function amendHoldings(
   owned: OwnedAccount,
@@ -46,12 +44,7 @@ export function amendHoldings(
   }
   if (isLiquidating(state.risk) && !happened)
     return refuseTrading("liquidation_in_progress", "The account is being liquidated; try again.");
-  if (account.leverage_change !== undefined) {
-    const detail = "Positions still take over the leverage that was changed before; try again.";
-    return refuseTrading("leverage_change_in_progress", detail);
-  }
-  const after = underLeverage(market, holdings, account.leverage);
-  if (after === undefined) return refuseTrading("metrics_stale", "The symbol of a position is not known.");
+  const after = { ...holdings, balance: { ...balance, used_margin_minor: usedMargin(holdings) } };
   const metrics = metricsAt(market, after, context.now);
   const more = after.balance.used_margin_minor > balance.used_margin_minor;
   if (more && patch.force !== true && !happened) {
@@ -59,17 +52,8 @@ export function amendHoldings(
     if (unvalued !== undefined) return unvalued;
     if (metrics.margin_status !== "normal") return refuseBreach(metrics, after);
   }
-  const changes = withMargin(amended.changes, owned.balance, after.balance, context);
-  const moved = positionChanges(state.positions, after.positions);
-  const result = { account, balance: after.balance, metrics };
-  if (moved.length <= limits.trading.max_remargined) return { ...amended, result, changes: [...changes, ...moved] };
-  return { ...amended, result, changes: changes.map((change) => withTerms(change, after.account)) };
-}
-
-/** The change of the account with the terms that its positions are read under from now on. */
-function withTerms(change: TradingChange, { leverage_change }: Account): TradingChange {
-  if (change.op !== "update" || change.entity !== "account") return change;
-  return { ...change, after: { ...change.after, ...(leverage_change && { leverage_change }) } };
+  const changes = amended.changes.map((change) => (isAdjustment(change) ? withMargin(change, after.balance) : change));
+  return { ...amended, result: { account, balance: after.balance, metrics }, changes };
 }
 
 function refuseBreach({ margin_level }: Metrics, { account }: Holdings) {
@@ -81,15 +65,8 @@ function refuseBreach({ margin_level }: Metrics, { account }: Holdings) {
   return { ok: false, refusal } as const;
 }
 
-/** The changes with the new margin in the one change of the balance: a transaction touches an item once. */
-function withMargin(
-  changes: readonly TradingChange[],
-  before: Balance,
-  { used_margin_minor }: Balance,
-  context: Context,
-): TradingChange[] {
-  const gate = changes.find(isAdjustment) ?? adjustBalance(before, context, { add: { pos_version: 1 }, require: [] });
-  const kept = gate.require.filter(({ attribute }) => attribute !== "seq");
-  const require = [equal("pos_version", before.pos_version), equal("seq", before.seq), ...kept];
-  return [...changes.filter((change) => !isAdjustment(change)), adjustMore(gate, { used_margin_minor }, require)];
+/** The change of the balance with the new margin, on the money that it was decided on. */
+function withMargin(change: BalanceAdjustment, { used_margin_minor }: Balance): BalanceAdjustment {
+  const kept = change.require.filter(({ attribute }) => attribute !== "seq");
+  return adjustMore(change, { used_margin_minor }, [equal("seq", change.before.seq), ...kept]);
 }

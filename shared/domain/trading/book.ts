@@ -92,8 +92,8 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
 
 /** The book with other positions: used margin and their number follow. */
 export function withPositions(book: Book, positions: readonly Position[]): Book {
-  const used = usedMargin(book.account.margin_calculation, positions);
-  return { ...book, positions, balance: { ...book.balance, used_margin_minor: used, positions: positions.length } };
+  const used_margin_minor = usedMargin({ ...book, positions });
+  return { ...book, positions, balance: { ...book.balance, used_margin_minor, positions: positions.length } };
 }
 
 /** The positions of a book with one of them replaced. */

@@ -12,7 +12,7 @@ import {
 } from "./book.ts";
 import type { TradingDecision } from "./changes.ts";
 import { settleBook } from "./correction.ts";
-import { type Holdings, positionMargin, requirementOf } from "./margin.ts";
+import type { Holdings } from "./margin.ts";
 import type { Position } from "./position.ts";
 import { commissionMinor } from "./pricing/commission.ts";
 import { conversionBody, refuseUnconverted } from "./pricing/convert.ts";
@@ -119,7 +119,7 @@ export function closeStep(
   const left = rational(position.lots).sub(rational(lots));
   const kept = left.equals(0n)
     ? undefined
-    : named(remainder(book, symbol, position, decimalText(left, lotDigits(symbol)), sums, context), closing);
+    : named(remainder(position, decimalText(left, lotDigits(symbol)), sums, context), closing);
   const booked = bookEntries(book, entriesOf(slice.id, sums), context);
   const positions =
     kept === undefined ? booked.positions.filter(({ id }) => id !== position.id) : replaced(booked.positions, kept);
@@ -234,23 +234,13 @@ function closedTrade(
   };
 }
 
-function remainder(
-  book: Book,
-  symbol: TradingSymbol,
-  position: Position,
-  lots: string,
-  sums: Sums,
-  context: Context,
-): Position {
-  const margin_requirement = requirementOf(symbol, position);
+function remainder(position: Position, lots: string, sums: Sums, context: Context): Position {
   const { feed_seq: _before, ...rest } = position;
   return {
     ...rest,
     ...numberOf(context),
     lots,
     swap_minor: sums.swapLeft,
-    margin_requirement,
-    margin_minor: positionMargin(book.account, symbol, { ...position, lots, margin_requirement }),
     updated_at: later(position.updated_at, context.now),
     version: position.version + 1,
   };

@@ -23,8 +23,8 @@ export function riskChange(
   now: string,
 ): readonly TradingChange[] {
   if (before === undefined) return [{ op: "create", entity: "risk", item: { ...stored, version: 1 } }];
-  const { updated_at, version, left_by, margin_level, equity_minor } = before;
-  const same = { ...stored, updated_at, version, left_by, margin_level, equity_minor };
+  const { updated_at, version, left_by, margin_level, equity_minor, seq, pos_version } = before;
+  const same = { ...stored, seq, pos_version, updated_at, version, left_by, margin_level, equity_minor };
   if (!always && sameValue(same, before)) return [];
   const after: StoredRisk = { ...stored, updated_at: later(updated_at, now), version: version + 1 };
   return [{ op: "update", entity: "risk", before, after }];

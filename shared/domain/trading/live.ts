@@ -6,9 +6,10 @@ import type {
   WatchedAccountBody,
 } from "../../schema/account.ts";
 import type { PositionBody } from "../../schema/position.ts";
+import type { Balance } from "../account.ts";
 import { balanceBody } from "../amend-account.ts";
 import { lotsOf, storedLots, withoutEnded } from "../internal-money/credit-lots.ts";
-import { type Holdings, metricsAt } from "./margin.ts";
+import { type Holdings, metricsAt, positionMargin } from "./margin.ts";
 import { type Position, positionBody } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
 import { valuePosition } from "./profit.ts";
@@ -76,7 +77,14 @@ export function watchedNow(holdings: Holdings, risk: StoredRisk, moment: Moment)
   };
 }
 
+/** A position with the money of its account, whose leverage its margin follows from. */
+export interface HeldPosition {
+  readonly position: Position;
+  readonly balance: Pick<Balance, "leverage">;
+}
+
 /** The position as GET shows it, at the newest price. */
-export function positionNow(position: Position, { market, now }: Moment): PositionBody {
-  return positionBody(position, valuePosition(market, position, now));
+export function positionNow({ position, balance }: HeldPosition, { market, now }: Moment): PositionBody {
+  const valuation = valuePosition(market, position, now);
+  return positionBody(position, valuation, positionMargin(position, balance.leverage));
 }

@@ -1,17 +1,15 @@
-import { minorDigits } from "../../currencies.ts";
+import { type CurrencyCode, minorDigits } from "../../currencies.ts";
+import { limits } from "../../limits.ts";
 import type { Account, Balance } from "../account.ts";
 import type { Unconverted } from "../decision.ts";
 import { creditAt } from "../internal-money/credit-lots.ts";
 import { formatPercent, greatest, least } from "../money.ts";
-import type { Position } from "./position.ts";
+import type { MarginTerm, Position } from "./position.ts";
 import { conversion } from "./pricing/convert.ts";
 import type { Market } from "./pricing/quote.ts";
-import { decimalText, type Rational, rational, ratioText, roundHalfAway, zero } from "./pricing/rational.ts";
+import { type Rational, rational, ratioText, roundHalfAway, shortDecimalText, zero } from "./pricing/rational.ts";
 import type { TradingSymbol } from "./pricing/symbol.ts";
 import { type Valuation, valuePosition } from "./profit.ts";
-
-/** What an account's own terms say about margin. */
-export type MarginTerms = Pick<Account, "leverage" | "currency" | "margin_calculation">;
 
 /** The leverage of a symbol on an account: the smaller of both. */
 export function effectiveLeverage(account: Pick<Account, "leverage">, symbol: TradingSymbol): number {
@@ -24,89 +22,56 @@ export function effectiveLeverage(account: Pick<Account, "leverage">, symbol: Tr
  */
 export function marginRatio(
   market: Market,
-  account: MarginTerms,
+  currency: CurrencyCode,
   symbol: TradingSymbol,
   price: string,
 ): string | undefined {
   const from = symbol.calc_mode === "forex" ? symbol.base_currency : symbol.quote_currency;
-  const path = conversion(market, from, account.currency, { symbol, price });
+  const path = conversion(market, from, currency, { symbol, price });
   return path === undefined ? undefined : ratioText(path.rate);
 }
 
-/**
- * The part of a notional that an account must back with margin in a symbol now, as `numerator/denominator`: the
- * symbol's margin factor over the leverage. It is frozen with a position, so that new terms of the symbol never raise
- * the margin of a position that only gets smaller.
- */
-export function marginRequirement(account: Pick<Account, "leverage">, symbol: TradingSymbol): string {
-  return ratioText(rational(symbol.margin_factor).div(BigInt(effectiveLeverage(account, symbol))));
+/** The margin of one lot at leverage 1 that is opened now, at this price and this {@link marginRatio}. */
+export function marginTermsOf(symbol: TradingSymbol, price: string, ratio: string): readonly MarginTerm[] {
+  const { margin_factor, contract_size, calc_mode, max_leverage } = symbol;
+  const units = rational(margin_factor).mul(contract_size).mul(ratio);
+  return [{ max_leverage, per_lot: perLotText(calc_mode === "forex" ? units : units.mul(price)) }];
 }
 
-/** What of a symbol the notional of its lots follows from. */
-type SizeTerms = Pick<TradingSymbol, "contract_size" | "calc_mode">;
-
-/** The notional of lots in the account's currency, exact: the base of their margin. */
-function notionalOf(
-  symbol: SizeTerms,
-  { lots, open_price, margin_ratio }: Pick<Position, "lots" | "open_price" | "margin_ratio">,
-): Rational {
-  const size = rational(lots).mul(rational(symbol.contract_size));
-  const notional = symbol.calc_mode === "forex" ? size : size.mul(rational(open_price));
-  return notional.mul(rational(margin_ratio));
+/** The terms of lots that were opened under different ones: at every leverage their margin is the sum of both. */
+export function joinedTerms(parts: readonly Pick<Position, "lots" | "margin_terms">[]): readonly MarginTerm[] {
+  const lots = parts.reduce((sum, part) => sum.add(part.lots), zero);
+  const byCap = new Map<number | null, Rational>();
+  for (const part of parts) {
+    for (const { max_leverage, per_lot } of part.margin_terms) {
+      byCap.set(max_leverage, (byCap.get(max_leverage) ?? zero).add(rational(part.lots).mul(per_lot)));
+    }
+  }
+  return [...byCap].map(([max_leverage, sum]) => ({ max_leverage, per_lot: perLotText(sum.div(lots)) }));
 }
 
-/**
- * The requirement that a position was opened under. One that was stored before it was kept follows from its margin.
- */
-export function requirementOf(symbol: TradingSymbol, position: Position): string {
-  if (position.margin_requirement !== undefined) return position.margin_requirement;
-  const margin = rational(position.margin_minor).div(10n ** BigInt(minorDigits[position.currency]));
-  return ratioText(margin.div(notionalOf(symbol, position)));
+function perLotText(value: Rational): string {
+  return shortDecimalText(value, 0, limits.trading.margin_term_digits);
 }
 
-/**
- * The requirement of lots that were opened under different ones, so that their margin together is the sum of both: it
- * is weighted by notional, since a mean weighted by lots times a mean price is not that sum.
- */
-export function joinedRequirement(
-  symbol: TradingSymbol,
-  parts: readonly Pick<Position, "lots" | "open_price" | "margin_ratio">[],
-  requirements: readonly string[],
-  whole: Pick<Position, "lots" | "open_price" | "margin_ratio">,
-): string {
-  const margin = parts.reduce(
-    (sum, part, place) => sum.add(notionalOf(symbol, part).mul(rational(requirements[place] ?? "0"))),
-    zero,
-  );
-  const exact = margin.div(notionalOf(symbol, whole));
-  return ratioText(rational(decimalText(exact, requirementDigits)));
-}
-
-/** Decimals of a joined requirement: a notional of 10^15 minor units loses less than a thousandth of one. */
-const requirementDigits = 18;
+const margins = new WeakMap<object, { readonly leverage: number; readonly minor: bigint }>();
 
 /**
- * The margin of one position by itself in minor units, from lots, its frozen requirement and its frozen rate, rounded
- * once. Without a requirement, as for lots that are not open yet, the terms of now count.
+ * The margin of one position by itself in minor units at a leverage, rounded once. A decision asks for it several
+ * times; it is computed once.
  */
 export function positionMargin(
-  account: MarginTerms,
-  symbol: TradingSymbol,
-  position: Pick<Position, "lots" | "open_price" | "margin_ratio"> & { readonly margin_requirement?: string },
+  position: Pick<Position, "lots" | "margin_terms" | "currency">,
+  leverage: number,
 ): bigint {
-  const margin_requirement = position.margin_requirement ?? marginRequirement(account, symbol);
-  return requiredMargin(symbol, { ...position, margin_requirement, currency: account.currency });
-}
-
-/** The margin of one position by itself in minor units, from its requirement alone: {@link positionMargin}. */
-export function requiredMargin(
-  symbol: SizeTerms,
-  position: Pick<Position, "lots" | "open_price" | "margin_ratio" | "currency"> & {
-    readonly margin_requirement: string;
-  },
-): bigint {
-  const margin = notionalOf(symbol, position).mul(rational(position.margin_requirement));
-  return roundHalfAway(margin, minorDigits[position.currency]);
+  const known = margins.get(position);
+  if (known?.leverage === leverage) return known.minor;
+  const perLot = position.margin_terms.reduce((sum, { max_leverage, per_lot }) => {
+    return sum.add(rational(per_lot).div(BigInt(Math.min(leverage, max_leverage ?? leverage))));
+  }, zero);
+  const minor = roundHalfAway(perLot.mul(position.lots), minorDigits[position.currency]);
+  margins.set(position, { leverage, minor });
+  return minor;
 }
 
 interface Legs {
@@ -120,12 +85,16 @@ const noLegs: Legs = { lots: zero, margin: 0n };
  * What the positions of one symbol take together: both sides, the side with the larger margin, or the larger side's
  * share that the other does not cover.
  */
-export function symbolMargin(mode: Account["margin_calculation"], positions: readonly Position[]): bigint {
+export function symbolMargin(
+  mode: Account["margin_calculation"],
+  leverage: number,
+  positions: readonly Position[],
+): bigint {
   const legs = { buy: noLegs, sell: noLegs };
-  for (const { side, lots, margin_minor } of positions) {
-    const before = legs[side];
-    const sum = mode === "net" ? before.lots.add(rational(lots)) : before.lots;
-    legs[side] = { lots: sum, margin: before.margin + margin_minor };
+  for (const position of positions) {
+    const before = legs[position.side];
+    const sum = mode === "net" ? before.lots.add(position.lots) : before.lots;
+    legs[position.side] = { lots: sum, margin: before.margin + positionMargin(position, leverage) };
   }
   const { buy, sell } = legs;
   if (mode === "sum") return buy.margin + sell.margin;
@@ -135,15 +104,19 @@ export function symbolMargin(mode: Account["margin_calculation"], positions: rea
   return roundHalfAway(rational(larger.margin).mul(larger.lots.sub(smaller.lots)).div(larger.lots), 0);
 }
 
-/** The used margin of an account: the sum over its symbols. No price moves it, only lots, leverage and positions. */
-export function usedMargin(mode: Account["margin_calculation"], positions: readonly Position[]): bigint {
+/**
+ * The used margin of an account: the sum over its symbols, at the leverage that its balance carries. That of the
+ * account may be of another moment. No price moves it, only lots, leverage and positions.
+ */
+export function usedMargin({ account, balance, positions }: Holdings): bigint {
   const bySymbol = new Map<string, Position[]>();
   for (const position of positions) {
     const known = bySymbol.get(position.symbol);
     if (known === undefined) bySymbol.set(position.symbol, [position]);
     else known.push(position);
   }
-  return [...bySymbol.values()].reduce((sum, ofSymbol) => sum + symbolMargin(mode, ofSymbol), 0n);
+  const { margin_calculation: mode } = account;
+  return [...bySymbol.values()].reduce((sum, own) => sum + symbolMargin(mode, balance.leverage, own), 0n);
 }
 
 /** States of an account's margin. */
@@ -225,10 +198,7 @@ export function metricsOf(account: Account, balance: Balance, valuations: readon
   const { balance_minor, held_minor, aside_minor = 0n } = balance;
   const credit_minor = creditAt(balance, now);
   const floating = valuations.reduce((sum, { floating_minor }) => sum + floating_minor, 0n);
-  const used = usedMargin(
-    account.margin_calculation,
-    valuations.map(({ position }) => position),
-  );
+  const used = usedMargin({ account, balance, positions: valuations.map(({ position }) => position) });
   const equity = balance_minor + credit_minor + floating;
   const moments = valuations.flatMap(({ quote_at }) => quote_at ?? []).toSorted();
   return {

@@ -5,14 +5,7 @@ import { type Book, bookEntries, closeBook, holdingsOf, openBook, replaced, with
 import type { TradingDecision } from "./changes.ts";
 import { closeStep, type PlatformMoney, refuseTrading } from "./close-trade.ts";
 import { settleBook } from "./correction.ts";
-import {
-  type Holdings,
-  joinedRequirement,
-  marginRatio,
-  marginRequirement,
-  positionMargin,
-  requirementOf,
-} from "./margin.ts";
+import { type Holdings, joinedTerms, marginRatio, marginTermsOf } from "./margin.ts";
 import { openedThrough } from "./nights/accrue.ts";
 import type { Position } from "./position.ts";
 import { priceBounds, refuseExposure } from "./pricing/bounds.ts";
@@ -159,7 +152,7 @@ function openingEntries({ id, commission_minor }: Trade) {
 
 function draftTrade(book: Book, market: Market, symbol: TradingSymbol, deal: Execution, context: Context) {
   const { account } = book;
-  const ratio = deal.platform?.margin_ratio ?? marginRatio(market, account, symbol, deal.price);
+  const ratio = deal.platform?.margin_ratio ?? marginRatio(market, account.currency, symbol, deal.price);
   const commission = deal.platform?.commission_minor ?? commissionOf(market, symbol, deal, account.currency);
   if (ratio === undefined || commission === undefined) {
     return refuseUnconverted(market, symbol, account.currency, "symbol");
@@ -182,16 +175,14 @@ function draftTrade(book: Book, market: Market, symbol: TradingSymbol, deal: Exe
     updated_at: context.now,
     version: 1,
   };
-  const margin_requirement = marginRequirement(account, symbol);
   const position: Position = {
     ...shared,
     id: `pos${id.slice(id.indexOf("_"))}`,
     trade_id: id,
     source: deal.source,
-    margin_requirement,
-    margin_minor: positionMargin(account, symbol, { ...shared, margin_requirement }),
+    margin_terms: marginTermsOf(symbol, deal.price, ratio),
+    pos_version: 0,
     ...openedThrough(symbol, deal.source, at),
-    ...(account.leverage_change && { leverage_version: account.leverage_change.version }),
     ...(deal.source_position_id !== undefined && { source_position_id: deal.source_position_id }),
     ...numberOf(context),
     opened_at: at,
@@ -303,20 +294,14 @@ function raised(
     stop_loss: deal.stop_loss ?? position.stop_loss,
     take_profit: deal.take_profit ?? position.take_profit,
   };
-  // Lots that are open keep their requirement, the added ones get that of now.
-  const requirements = [requirementOf(symbol, position), draft.position.margin_requirement ?? "0"];
-  const same = rational(requirements[0] ?? "0").equals(rational(requirements[1] ?? "0"));
-  const margin_requirement = same
-    ? (requirements[0] ?? "0")
-    : joinedRequirement(symbol, [position, added], requirements, changed);
   const updated_at = later(position.updated_at, context.now);
   const { feed_seq: _before, ...rest } = position;
   const next: Position = {
     ...rest,
     ...changed,
     ...numberOf(context),
-    margin_requirement,
-    margin_minor: positionMargin(book.account, symbol, { ...changed, margin_requirement }),
+    // Lots that are open keep their terms, the added ones get those of now.
+    margin_terms: joinedTerms([position, draft.position]),
     updated_at,
     version: position.version + 1,
   };

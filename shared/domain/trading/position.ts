@@ -6,6 +6,14 @@ import { conversionBody } from "./pricing/convert.ts";
 import { rational, shortDecimalText } from "./pricing/rational.ts";
 import type { Valuation } from "./profit.ts";
 
+/** Margin of one lot of a position at leverage 1, and the largest leverage that it is divided by. */
+export interface MarginTerm {
+  /** The cap of the symbol when the lots were opened; null: the leverage of the account alone counts. */
+  readonly max_leverage: number | null;
+  /** Decimal in the account's currency, of up to 18 decimals. */
+  readonly per_lot: string;
+}
+
 /**
  * An open position as it is stored, the open side of exactly one trade: with hedging one per trade, with netting one
  * per symbol. It holds all that an evaluation needs, so that one read of the account's partition is enough.
@@ -28,22 +36,16 @@ export interface Position {
   readonly swap_minor: bigint;
   /**
    * The calendar day of the last rollover that it is charged for, `YYYY-MM-DD` in the zone of its symbol; at its
-   * opening the last one before. Absent where a platform charges it, where its symbol had no swap when it was opened,
-   * and in positions that were stored before it was kept.
+   * opening the last one before. Absent where a platform charges it, and where its symbol had no swap when it was opened.
    */
   readonly swap_through?: string;
-  /** The margin of this position by itself; what a symbol takes follows from the legs of the account. */
-  readonly margin_minor: bigint;
   /** Rate from the margin currency to the account's, frozen at the opening: exact, as `numerator/denominator`. */
   readonly margin_ratio: string;
-  /**
-   * Part of the notional that is taken as margin, frozen at the opening until another leverage is applied to the
-   * account: exact, as `numerator/denominator`. Absent in positions that were stored before it was kept.
-   */
-  readonly margin_requirement?: string;
-  /** The version of the account whose change of leverage its margin follows, where that was stored in steps. */
-  readonly leverage_version?: number;
-  /** What its source calls it; absent in positions of this service and in those that were stored before it was kept. */
+  /** What its margin follows from at any leverage, frozen at the opening; several where lots were added under others. */
+  readonly margin_terms: readonly MarginTerm[];
+  /** The `pos_version` that the last write of this position gave to the balance; 0 until a commit writes it. */
+  readonly pos_version: number;
+  /** What its source calls it; absent in positions of this service. */
   readonly source_position_id?: string;
   /** Number of the item of its source that changed its lots last; absent where no item did. */
   readonly feed_seq?: string;
@@ -59,8 +61,8 @@ export function marginRate(ratio: string): string {
   return shortDecimalText(rational(ratio), 0, 12);
 }
 
-/** The position as the API shows it, with its value at the newest price. */
-export function positionBody(position: Position, valuation: Valuation): PositionBody {
+/** The position as the API shows it, with its value at the newest price and its margin in minor units. */
+export function positionBody(position: Position, valuation: Valuation, marginMinor: bigint): PositionBody {
   const money = (minor: bigint) => formatAmount(minor, position.currency);
   const self = `/v2/positions/${position.id}`;
   return {
@@ -79,7 +81,7 @@ export function positionBody(position: Position, valuation: Valuation): Position
     gross_pnl: money(valuation.gross_minor),
     swap: money(position.swap_minor),
     floating_pnl: money(valuation.floating_minor),
-    used_margin: money(position.margin_minor),
+    used_margin: money(marginMinor),
     margin_rate: marginRate(position.margin_ratio),
     conversion: valuation.conversion === undefined ? null : conversionBody(valuation.conversion),
     stop_loss: position.stop_loss,

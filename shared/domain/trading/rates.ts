@@ -5,7 +5,7 @@ import type { Account } from "../account.ts";
 import type { Refusal } from "../decision.ts";
 import { formatAmount } from "../money.ts";
 import { refuseTrading } from "./close-trade.ts";
-import { effectiveLeverage, marginRatio, positionMargin } from "./margin.ts";
+import { effectiveLeverage, marginRatio, marginTermsOf, positionMargin } from "./margin.ts";
 import { marginRate } from "./position.ts";
 import { conversion, conversionBody, pairsOf } from "./pricing/convert.ts";
 import { ageMs, isTooOld, type Market, openPrice, type Quote } from "./pricing/quote.ts";
@@ -67,18 +67,18 @@ export function marginOfLots(
     return refuseTrading("validation_failed", fault ?? "", "lots");
   }
   const { currency, id = null } = account;
-  const terms = { ...account, margin_calculation: "sum" } as const;
   const price = openPrice(quote, side);
   const own = { symbol, price };
   const from = symbol.calc_mode === "forex" ? symbol.base_currency : symbol.quote_currency;
   const path = conversion(market, from, currency, own);
-  const ratio = marginRatio(market, terms, symbol, price);
+  const ratio = marginRatio(market, currency, symbol, price);
   if (path === undefined || ratio === undefined) {
     return refuseTrading("no_conversion_path", `${symbol.symbol} cannot be traded in ${currency}.`, "currency");
   }
   const used = [quote, ...pairsOf(path).flatMap((name) => market.quotes.get(name) ?? [])];
   const { stale } = freshness(market, used, now);
   const name = encodeURIComponent(symbol.symbol);
+  const margin_terms = marginTermsOf(symbol, price, ratio);
   const body: SymbolMarginBody = {
     object: "symbol_margin",
     symbol: symbol.symbol,
@@ -90,7 +90,7 @@ export function marginOfLots(
     price,
     quote_at: quote.time,
     stale,
-    margin: formatAmount(positionMargin(terms, symbol, { lots, open_price: price, margin_ratio: ratio }), currency),
+    margin: formatAmount(positionMargin({ lots, margin_terms, currency }, account.leverage), currency),
     margin_rate: marginRate(ratio),
     conversion: conversionBody(path),
     _links: {

@@ -50,7 +50,7 @@ export interface Outcome extends Evaluation {
 export function nextToClose(state: MarginState, market: Market, now: string): string[] {
   const values = valuePositions(market, state.positions, now);
   if (!isBooked(state) || standingOf(state, values, now).status !== "stop_out") return [];
-  return closingOrder(state.account.stop_out_order, values)
+  return closingOrder(state, values)
     .slice(0, limits.trading.closes_per_step)
     .map(({ position }) => position.trade_id);
 }
@@ -193,7 +193,7 @@ function closeInOrder(
   context: Context,
 ): Progress {
   let progress: Progress = { book, values, closed: [], finished: false };
-  for (const victim of closingOrder(book.account.stop_out_order, values)) {
+  for (const victim of closingOrder(book, values)) {
     if (standingOf(progress.book, progress.values, context.now).status !== "stop_out")
       return { ...progress, finished: true };
     if (progress.closed.length === limits.trading.closes_per_step) return progress;

@@ -20,8 +20,9 @@ export interface StoredTrigger {
 export interface StoredRisk extends Risk {
   /** The triggers that the exposure index holds for the account, no more and no less. */
   readonly triggers: readonly StoredTrigger[];
-  /** The sum of the versions of its positions: who read another sum read positions of two moments. */
-  readonly positions_sum: number;
+  /** The numbers of the balance that it was written on: who reads an older one reads two moments. */
+  readonly seq: number;
+  readonly pos_version: number;
   /** When the next night of its positions is due, RFC 3339; absent where this service charges no swap of them. */
   readonly swap_at?: string;
   /** When credit of the account ends next, RFC 3339: it is judged then. Absent where none does. */
@@ -95,6 +96,23 @@ export interface Breach {
 /** An account as its decisions about margin read it. */
 export interface WatchedState extends Holdings {
   readonly risk: StoredRisk | undefined;
-  /** Items of the positions that a change of leverage makes others than they are stored, by identifier. */
+  /** Items of the positions that due nights make others than they are stored, by identifier. */
   readonly stored?: ReadonlyMap<string, Position>;
+}
+
+/**
+ * Whether the items of an account, read one by one, are of one moment. Every commit that writes positions gives them a
+ * number above all before, so another sum tells of one that is missing, or older or newer than the balance.
+ */
+export function isWhole({ account, balance, positions, risk }: WatchedState): boolean {
+  const { pos_version, seq } = balance;
+  const sum = positions.reduce((total, position) => total + position.pos_version, 0);
+  return (
+    account.leverage === balance.leverage &&
+    account.version >= balance.terms_version &&
+    positions.length === balance.positions &&
+    sum === balance.positions_sum &&
+    positions.every((position) => position.pos_version <= pos_version) &&
+    (risk === undefined || (risk.seq <= seq && risk.pos_version <= pos_version))
+  );
 }

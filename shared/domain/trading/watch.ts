@@ -1,11 +1,10 @@
 import { limits } from "../../limits.ts";
 import type { Context } from "../decision.ts";
 import { nextCreditEnd } from "../internal-money/credit-lots.ts";
-import { isAdjustment } from "../posting.ts";
-import { type PositionChange, positionChanges, type TradingChange, type TradingDecision } from "./changes.ts";
+import { adjustMore, equal, isAdjustment } from "../posting.ts";
+import type { PositionChange, TradingChange, TradingDecision } from "./changes.ts";
 import { triggersOf } from "./exposure.ts";
 import { afterMs, exposurePlan, knownTrigger, riskChange, storedTrigger, wakeAt } from "./exposure-changes.ts";
-import { underChange, withoutChange } from "./leverage-change.ts";
 import { endPlatformRun } from "./liquidation/platform-run.ts";
 import { type Requested, requestCloses } from "./liquidation/request.ts";
 import type { Holdings } from "./margin.ts";
@@ -21,11 +20,6 @@ import type { Trade } from "./trade.ts";
 /** Changes of one transaction, its events and its stored answer left room for. */
 const maxChanges = limits.commit.max_items - 2;
 
-/** The sum that {@link StoredRisk} keeps of its positions, as a change of leverage makes them. */
-export function positionsSum(positions: readonly Position[]): number {
-  return positions.reduce((sum, { version }) => sum + version, 0);
-}
-
 /** What an account holds after a decision: its changes carry the account, the balance and the positions they leave. */
 function holdingsAfter(before: Holdings, changes: readonly TradingChange[]): Holdings {
   let { account, balance } = before;
@@ -36,7 +30,7 @@ function holdingsAfter(before: Holdings, changes: readonly TradingChange[]): Hol
     else if (change.op === "remove") positions.delete(change.before.id);
     else if (isPositionChange(change)) positions.set(idOf(change), change.op === "create" ? change.item : change.after);
   }
-  return { account, balance, positions: underChange(account, [...positions.values()]) };
+  return { account, balance, positions: [...positions.values()] };
 }
 
 function isPositionChange<C extends TradingChange>(change: C): change is Extract<C, PositionChange> {
@@ -181,11 +175,12 @@ function withExposureIndex<R>(
   most = maxChanges,
 ): Accepted<R> & { readonly complete: boolean } {
   const dealt = new Set(decision.changes.flatMap((change) => tradeOf(change) ?? []));
-  const others = decision.changes
-    .filter((change) => !("entity" in change) || change.entity !== "risk")
-    .map((change) => onStored(change, state, dealt));
-  const room = most - 1 - others.length;
-  const step = leverageStep(state, after, others, outcome.mayLiquidate);
+  const others = numbered(
+    decision.changes
+      .filter((change) => !("entity" in change) || change.entity !== "risk")
+      .map((change) => onStored(change, state, dealt)),
+    after,
+  );
   const known = state.risk?.triggers ?? [];
   const { swap_at: _before, credit_ends_at: _end, ...risk } = outcome.risk as StoredRisk;
   const swap_at = nextNightAt(asStored(state, after, others), market, context.now);
@@ -195,15 +190,13 @@ function withExposureIndex<R>(
     risk.run === null
       ? triggersOf(after, rests, market, context.now, known.map(knownTrigger)).map(storedTrigger)
       : known;
-  const plan = exposurePlan(state.account, known, wanted, room - Math.min(step.changes.length, Math.ceil(room / 2)));
-  const written = [...others, ...step.changes.slice(0, room - plan.changes.length)];
-  const complete = plan.complete && step.complete;
+  const { complete, ...plan } = exposurePlan(state.account, known, wanted, most - 1 - others.length);
   const credit_ends_at = after.positions.length === 0 ? undefined : nextCreditEnd(after.balance, context.now);
   const endsSoon = creditEndsInMs({ ...(credit_ends_at && { credit_ends_at }) }, context.now) !== undefined;
   const stored: StoredRisk = {
     ...risk,
     triggers: plan.triggers,
-    positions_sum: positionsSum(after.positions),
+    ...{ seq: after.balance.seq, pos_version: after.balance.pos_version },
     ...(swap_at === undefined ? {} : { swap_at }),
     ...(credit_ends_at === undefined ? {} : { credit_ends_at }),
     left_by: outcome.mayLiquidate || endsSoon ? "commit" : "evaluation",
@@ -211,8 +204,8 @@ function withExposureIndex<R>(
       ? wakeAt(after, outcome, state.risk, market, context.now)
       : leftAt(outcome.mayLiquidate, context.now),
   };
-  const change = riskChange(state, stored, written.length > 0, context.now);
-  return { ...decision, changes: [...written, ...change, ...plan.changes], complete };
+  const change = riskChange(state, stored, others.length > 0, context.now);
+  return { ...decision, changes: [...others, ...change, ...plan.changes], complete };
 }
 
 /** The positions after a decision as they are stored then: nights of those that it does not write are still due. */
@@ -227,38 +220,26 @@ function asStored(
   return positions.map((position) => written.get(position.id) ?? stored.get(position.id) ?? position);
 }
 
-/** What is still to be written of a change of leverage, and whether nothing of it is left then. */
-interface LeverageStep {
-  readonly changes: readonly TradingChange[];
-  readonly complete: boolean;
-}
-
 /**
- * The positions that are still to be stored as they are read since the leverage changed; when there is none, the end of
- * the change, in a transaction of its own: so no position is read as it was before. A commit that somebody waits for
- * leaves both to the evaluator. `others` are the changes that the decision makes anyway.
+ * The changes of a decision with the number of its commit in each position that it writes, and their sum in the
+ * balance: see {@link isWhole}. Another commit that raises the number makes the decision be made again.
  */
-function leverageStep(
-  { account, positions, stored = new Map() }: WatchedState,
-  after: Holdings,
-  others: readonly TradingChange[],
-  isCommit: boolean,
-): LeverageStep {
-  if (isCommit) return { changes: [], complete: after.account.leverage_change === undefined };
-  if (account.leverage_change === undefined) return { changes: [], complete: true };
-  if (!positions.some((position) => isOutdated(stored, position))) {
-    const end = { op: "update", entity: "account", before: account, after: withoutChange(account) } as const;
-    return { changes: [end], complete: true };
-  }
-  const touched = new Set(others.flatMap((change) => (isPositionChange(change) ? [idOf(change)] : [])));
-  const left = after.positions.filter(({ id }) => stored.has(id) && !touched.has(id));
-  const items = left.flatMap(({ id }) => stored.get(id) ?? []);
-  return { changes: positionChanges(items, left), complete: false };
-}
-
-function isOutdated(stored: ReadonlyMap<string, Position>, { id, version }: Position): boolean {
-  const item = stored.get(id);
-  return item !== undefined && item.version !== version;
+function numbered(changes: readonly TradingChange[], { balance, positions }: Holdings): readonly TradingChange[] {
+  const { pos_version } = balance;
+  const written = new Set(changes.flatMap((change) => (isPositionChange(change) ? [idOf(change)] : [])));
+  if (written.size === 0) return changes;
+  const numberOf = (position: Position) => (written.has(position.id) ? pos_version : position.pos_version);
+  const positions_sum = positions.reduce((sum, position) => sum + numberOf(position), 0);
+  return changes.map((change): TradingChange => {
+    if (isAdjustment(change)) {
+      const others = change.require.filter(({ attribute }) => attribute !== "pos_version");
+      return adjustMore(change, { positions_sum }, [...others, equal("pos_version", change.before.pos_version)]);
+    }
+    if (!isPositionChange(change) || change.op === "remove") return change;
+    return change.op === "create"
+      ? { ...change, item: { ...change.item, pos_version } }
+      : { ...change, after: { ...change.after, pos_version } };
+  });
 }
 
 /**

@@ -3,7 +3,6 @@ import type { BalanceAdjustment } from "../../domain/decision.ts";
 import { isAdjustment } from "../../domain/posting.ts";
 import type { TradingChange } from "../../domain/trading/changes.ts";
 import type { Position } from "../../domain/trading/position.ts";
-import type { StoredRisk } from "../../domain/trading/stored-risk.ts";
 import { limits } from "../../limits.ts";
 import { keepLast } from "../../runtime/keep-last.ts";
 import { causeOf, log } from "../../runtime/log.ts";
@@ -13,22 +12,21 @@ import { identityOf, type Load, readKeys } from "../../table/store.ts";
 import { positionsOf } from "../../trading/holdings.ts";
 import { candidatesOf, type FeedReads } from "../unjoined-legs.ts";
 
-/** The positions of accounts as this environment left them, with the version of the risk that it left with them. */
-const leftPositions = new Map<string, { readonly risk: number; readonly positions: readonly Position[] }>();
+/** The positions of accounts as this environment left them, with the `pos_version` that it left with them. */
+const leftPositions = new Map<string, Pick<Balance, "pos_version"> & { readonly positions: readonly Position[] }>();
 
 /**
- * The open positions of an account whose money and risk were read now, as far as they are known without a query: there
- * are none, or they are as this environment left them, since every change of a position moves the version of the risk.
+ * The open positions of an account whose money was read now, as far as they are known without a query: there are none,
+ * or they are as this environment left them, since every change of a position raises `pos_version`.
  */
 export function knownPositions(
   tenant: string,
   accountId: string,
   balance: Balance | undefined,
-  risk: StoredRisk | undefined,
 ): readonly Position[] | undefined {
-  if (balance?.positions === 0 && (risk?.positions_sum ?? 0) === 0) return [];
+  if (balance?.positions === 0) return [];
   const left = leftPositions.get(`${tenant}#${accountId}`);
-  return left !== undefined && left.risk === risk?.version ? left.positions : undefined;
+  return left !== undefined && left.pos_version === balance?.pos_version ? left.positions : undefined;
 }
 
 /** What earlier batches read for names and accounts, by which the next one reads it without asking for it first. */
@@ -50,11 +48,11 @@ export function leadsTo(tenant: string, name: string, keys: readonly Key[]): voi
 /** Remembers the positions of an account that was just committed, of the accounts that came last. */
 async function rememberPositions(tenant: string, accountId: string, memory: AccountMemory): Promise<void> {
   const name = `${tenant}#${accountId}`;
-  const [risk] = (await memory.items([risks.key(tenant, accountId)])) as (StoredRisk | undefined)[];
+  const [balance] = (await memory.items([balances.key(tenant, accountId)])) as (Balance | undefined)[];
   const positions = await memory.positionsOf(tenant, accountId);
   leftPositions.delete(name);
-  if (risk === undefined || positions.length > limits.feed.remembered_positions) return;
-  keepLast(leftPositions, name, { risk: risk.version, positions }, limits.feed.remembered_accounts);
+  if (balance === undefined || positions.length > limits.feed.remembered_positions) return;
+  keepLast(leftPositions, name, { pos_version: balance.pos_version, positions }, limits.feed.remembered_accounts);
 }
 
 /** The account, its money and its risk. */

@@ -9,11 +9,10 @@ import { operationMinor } from "../../domain/feed/platform-money.ts";
 import { sourceLoginMarker } from "../../domain/open-account.ts";
 import type { Order } from "../../domain/trading/order.ts";
 import type { Position } from "../../domain/trading/position.ts";
-import type { StoredRisk } from "../../domain/trading/stored-risk.ts";
 import type { Trade } from "../../domain/trading/trade.ts";
 import { limits } from "../../limits.ts";
 import { inParallel } from "../../runtime/parallel.ts";
-import { accounts, balances, clients, type Key, orders, risks, trades, uniques } from "../../table/entities.ts";
+import { accounts, balances, clients, type Key, orders, trades, uniques } from "../../table/entities.ts";
 import { identityOf, type Ref } from "../../table/store.ts";
 import { readMarketWith } from "../../trading/market.ts";
 import type { FeedRun, PlacedItem } from "../decisions.ts";
@@ -193,8 +192,8 @@ export async function readAhead(run: FeedRun, memory: BatchMemory, items: readon
   await memory.items([...ids.flatMap((id) => holderKeys(tenant, id)), ...noted]);
   const positions = new Map<string, readonly Position[]>();
   await inParallel(limits.page.queries_at_once, ids, async (id) => {
-    const [balance, risk] = await memory.items([balances.key(tenant, id), risks.key(tenant, id)]);
-    const known = knownPositions(tenant, id, balance as Balance | undefined, risk as StoredRisk | undefined);
+    const [balance] = await memory.items([balances.key(tenant, id)]);
+    const known = knownPositions(tenant, id, balance as Balance | undefined);
     if (known !== undefined) memory.holds(id, known);
     positions.set(id, await memory.positionsOf(tenant, id));
   });

@@ -98,7 +98,7 @@ const cases: readonly Case[] = [
     decide: withdraw,
   },
   {
-    ...{ type: "POSITION", member: "margin_minor", parsed: { lots: { S: "x" } }, place: first("POSITION", ofAccount) },
+    ...{ type: "POSITION", member: "swap_minor", parsed: { lots: { S: "x" } }, place: first("POSITION", ofAccount) },
     list: () => "/positions",
     byId: ({ account }) => `/accounts/${account.id}`,
     decide: withdraw,

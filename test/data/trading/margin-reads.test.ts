@@ -47,7 +47,12 @@ function nearAccount(tenant_id: string): Record<string, unknown>[] {
     tenant_id,
   });
   const triggers = [{ symbol: "EURUSD", down: "1094700000000", up: null }];
-  const risk = { ...draftRisk(made.account, decisionContext({ tenant_id })), triggers, positions_sum: 1 };
+  const risk = {
+    ...draftRisk(made.account, decisionContext({ tenant_id })),
+    triggers,
+    seq: 0,
+    pos_version: 0,
+  };
   const own = { account_id: id, tenant_id, positions: 1, used_margin_minor: usd("1100.10") };
   return [
     itemOf(accounts, made.account),

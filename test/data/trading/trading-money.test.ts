@@ -1,12 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { usedMargin } from "../../../shared/domain/trading/margin.ts";
-import { limits } from "../../../shared/limits.ts";
 import { sound } from "../../../shared/runtime/unreadable.ts";
 import { accounts, balances } from "../../../shared/table/entities.ts";
 import type { Held } from "../../../shared/trading/holdings.ts";
 import { putQuote } from "../../support/builders/trading-data.ts";
-import { failure } from "../../support/emulator/watched-endpoint.ts";
-import { findings } from "../../support/oracles/oracle.ts";
 import { announced, api, broker, caller, eurusd, floor, itemsOf, tenant, trader } from "./trading-cases.ts";
 
 /** A body of an answer. */
@@ -103,76 +100,37 @@ describe("the money of an account with open positions", () => {
     expect(await announced(account.id)).toEqual(["trade.opened", "margin.call"]);
   });
 
-  it("applies at once to more positions than a transaction holds, and is stored although workers die", async () => {
+  it("moves the margin of every position with one commit that writes none of them", async () => {
     const account = await trader("90000.00", { margin_calculation: "sum" });
-    const count = limits.trading.max_remargined + 2;
-    for (let at = 0; at < count; at += 1) {
-      const symbol = at % 2 === 0 ? "EURUSD" : "USDJPY";
+    for (const symbol of ["EURUSD", "USDJPY", "EURUSD", "USDJPY"]) {
       expect((await floor.open(account.id, { symbol, side: "buy", lots: "0.02" })).kind).toBe("done");
     }
     const [first] = (await broker.get(`/accounts/${account.id}/positions?limit=1&sort=opened_at`)).data;
-    const shown = async () => {
-      const [{ used_margin }, { data }, page, one] = await Promise.all([
-        broker.get(`/accounts/${account.id}/balance`),
-        broker.get(`/accounts/metrics?account_ids=${account.id}`),
-        broker.get(`/positions?account_id=${account.id}&limit=100`),
-        broker.get(`/positions/${first.id}`),
-      ]);
-      const listed = page.data.map(({ used_margin: own, version }: Body) => `${own} v${version}`);
-      return {
-        used_margin,
-        same: data[0].used_margin,
-        listed,
-        one: `${one.used_margin} v${one.version}`,
-      };
-    };
     const { readKeys } = await import("../../../shared/table/store.ts");
     const { withPositions } = await import("../../../shared/trading/holdings.ts");
     const keys = [accounts.key(tenant, account.id), balances.key(tenant, account.id)];
     const heldBefore = (await readKeys(keys)) as unknown as Held;
+    const items = await itemsOf(account.id, "POSITION");
     const amended = await amend(account, { leverage: 10 });
-    const before = await shown();
-    // 31 times 2,000 EUR at 1.10010 and 2,000 USD, a tenth of each.
-    expect([amended.status, amended.body.used_margin, before.used_margin]).toEqual([200, "13020.62", "13020.62"]);
-    expect([new Set(before.listed), before.one]).toEqual([new Set(["220.02 v2", "200.00 v2"]), "220.02 v2"]);
-    const [risk] = await itemsOf(account.id, "RISK");
-    expect(risk?.["wake_at"]).toBe(risk?.["updated_at"]);
-    expect(await amend(account, { leverage: 20 })).toMatchObject({
-      status: 409,
-      body: { code: "leverage_change_in_progress" },
-      headers: { "Retry-After": "1" },
-    });
-    // One worker dies before its first step is stored, the next one after it, and a third carries on.
-    for (const end of ["before", "after"] as const) {
-      let steps = 0;
-      api.watched.interfere = ({ operation }) => {
-        if (operation !== "TransactWriteItems") return undefined;
-        steps += 1;
-        return end === "after" && steps === 1 ? undefined : failure("ResourceNotFoundException");
-      };
-      await expect(floor.evaluate(account.id)).rejects.toThrow();
-      api.watched.interfere = () => undefined;
-      expect(await shown()).toEqual(before);
-      const stored = await itemsOf(account.id, "POSITION");
-      const follow = stored.filter(({ leverage_version }) => leverage_version !== undefined);
-      expect(follow).toHaveLength(end === "before" ? 0 : count);
-      if (end === "after") break;
-      // What others do between two steps is decided on the margins of now.
-      expect(await findings(api.emulator)).toEqual([]);
-      await floor.open(account.id, { ...eurusd, lots: "0.02" });
-      await floor.close(account.id, count);
-    }
-    await floor.evaluate(account.id);
-    expect(await shown()).toEqual(before);
-    // An account that was read before the change, and its positions after it: never a margin that there was not.
-    const [seen] = (await withPositions(tenant, [heldBefore])).map(sound);
-    expect([seen?.balance.used_margin_minor, usedMargin("sum", seen?.positions ?? [])]).toEqual([
-      1_302_062n,
-      1_302_062n,
+    const [{ used_margin }, { data }, page, own, one] = await Promise.all([
+      broker.get(`/accounts/${account.id}/balance`),
+      broker.get(`/accounts/metrics?account_ids=${account.id}`),
+      broker.get(`/positions?account_id=${account.id}`),
+      broker.get(`/accounts/${account.id}/positions`),
+      broker.get(`/positions/${first.id}`),
     ]);
-    expect((await itemsOf(account.id, "RISK"))[0]?.["wake_at"]).toBeNull();
-    expect((await broker.get(`/accounts/${account.id}`)).version).toBe(amended.body.version);
-    expect((await amend(account, { leverage: 20 })).status).toBe(200);
+    // Twice 2,000 EUR at 1.10010 and 2,000 USD, a tenth of each.
+    expect([amended.status, amended.body.used_margin, used_margin, data[0].used_margin]).toEqual([
+      200,
+      ...Array.from({ length: 3 }, () => "840.04"),
+    ]);
+    const listed = page.data.map((each: Body) => `${each.used_margin} v${each.version}`);
+    expect([new Set(listed), own.data]).toEqual([new Set(["220.02 v1", "200.00 v1"]), page.data]);
+    expect(one).toMatchObject({ id: first.id, used_margin: "220.02", version: 1 });
+    expect(await itemsOf(account.id, "POSITION")).toEqual(items);
+    // An account that was read before the change, and its positions after it: the margin of one moment.
+    const [seen] = (await withPositions(tenant, [heldBefore])).map(sound);
+    expect(seen && [seen.balance.used_margin_minor, usedMargin(seen)]).toEqual([8_400n, 8_400n]);
     await floor.evaluate(account.id);
   });
 

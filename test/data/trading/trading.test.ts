@@ -123,7 +123,8 @@ describe("a trading decision", () => {
     await floor.close(account.id, 0);
     expect(await itemsOf(account.id, "EXPOSURE")).toEqual([]);
     const [risk] = await itemsOf(account.id, "RISK");
-    expect(risk).toMatchObject({ margin_level: null, triggers: [], positions_sum: { number: "0" } });
+    expect(risk).toMatchObject({ margin_level: null, triggers: [] });
+    expect((await itemsOf(account.id, "BALANCE"))[0]).toMatchObject({ positions_sum: { number: "0" } });
     expect(risk).not.toHaveProperty("list_pk");
     expect(await announced(account.id)).toEqual(["trade.opened", "trade.closed", "trade.closed"]);
   });

@@ -24,7 +24,7 @@ const others = [
   ...["deal_not_reversible", "position_known", "item_failed", "deal_conflict", "sequence_conflict"],
   // Money, margin and prices do not allow it.
   ...["insufficient_free_margin", "insufficient_margin", "leverage_change_breaches_margin", "insufficient_funds"],
-  ...["leverage_change_in_progress", "liquidation_in_progress", "margin_level_unreachable", "market_closed"],
+  ...["liquidation_in_progress", "margin_level_unreachable", "market_closed"],
   ...["metrics_stale", "symbol_disabled", "insufficient_credit", "exposure_too_large", "client_underage"],
   ...["leverage_not_allowed", "amount_precision", "amount_too_large", "amount_too_small", "transfer_not_allowed"],
   ...["sign_mismatch", "currency_mismatch", "invalid_price", "no_conversion_path", "fee_too_high", "no_quote"],

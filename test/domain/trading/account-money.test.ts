@@ -89,7 +89,10 @@ describe("the money of an account", () => {
   it("V22: counts credit as backing of margin and never as withdrawable", () => {
     const { account, balance } = tradingAccount("100.00", {}, { credit_minor: usd("100.00") });
     const fields = { symbol: "EURUSD", side: "buy", lots: "0.10", open_price: "1.10000" } as const;
-    const position = somePosition(account, market, { ...fields, margin_minor: usd("150.00") });
+    const position = somePosition(account, market, {
+      ...fields,
+      margin_terms: [{ max_leverage: null, per_lot: "150000" }],
+    });
     expect(metricsOf(account, balance, valuePositions(market, [position], decisionTime), decisionTime)).toMatchObject({
       equity_minor: usd("200.00"),
       free_margin_minor: usd("50.00"),

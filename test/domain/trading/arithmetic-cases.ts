@@ -1,6 +1,6 @@
 import type { CurrencyCode } from "../../../shared/currencies.ts";
 import { formatAmount } from "../../../shared/domain/money.ts";
-import { marginRatio, positionMargin } from "../../../shared/domain/trading/margin.ts";
+import { marginRatio, marginTermsOf, positionMargin } from "../../../shared/domain/trading/margin.ts";
 import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
 import { grossProfit } from "../../../shared/domain/trading/profit.ts";
 import { someMarket } from "../../support/builders/trading.ts";
@@ -24,13 +24,14 @@ export const market = someMarket();
 
 /** What a case comes to, as the API would print it. */
 export function computed(one: Case, symbol: TradingSymbol) {
-  const account = { currency: one.account_currency, leverage: one.leverage, margin_calculation: "sum" as const };
-  const margin_ratio = marginRatio(market, account, symbol, one.open_price);
-  const profit = grossProfit(market, symbol, { ...one, currency: one.account_currency }, one.close_price);
+  const { account_currency: currency, open_price } = one;
+  const margin_ratio = marginRatio(market, currency, symbol, open_price);
+  const profit = grossProfit(market, symbol, { ...one, currency }, one.close_price);
   if (margin_ratio === undefined || profit === undefined) throw new Error(`${one.name} has no way to convert.`);
-  const margin = positionMargin(account, symbol, { ...one, margin_ratio });
+  const margin_terms = marginTermsOf(symbol, open_price, margin_ratio);
+  const margin = positionMargin({ ...one, currency, margin_terms }, one.leverage);
   return {
-    used_margin: formatAmount(margin, one.account_currency),
-    gross_pnl: formatAmount(profit.gross_minor, one.account_currency),
+    used_margin: formatAmount(margin, currency),
+    gross_pnl: formatAmount(profit.gross_minor, currency),
   };
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Account } from "../../../shared/domain/account.ts";
 import { type Trigger, triggersOf } from "../../../shared/domain/trading/exposure.ts";
-import { type Holdings, metricsAt } from "../../../shared/domain/trading/margin.ts";
+import { type Holdings, metricsAt, positionMargin } from "../../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Market, Quote } from "../../../shared/domain/trading/pricing/quote.ts";
 import { decimalText, quotient, rational } from "../../../shared/domain/trading/pricing/rational.ts";
@@ -234,7 +234,8 @@ type Counts = { ticks: number; evaluations: number };
 
 /** Follows an account evaluated at every tick, and the same evaluated at triggers only, and expects no difference. */
 function follow(start: TradingDesk, percent: number, steps: readonly Tick[], counts: Counts): void {
-  const taken = [...start.positions.values()].reduce((sum, { margin_minor }) => sum + margin_minor, 0n);
+  const { leverage } = start.balance;
+  const taken = [...start.positions.values()].reduce((sum, own) => sum + positionMargin(own, leverage), 0n);
   const funds = (taken * BigInt(percent)) / 100n;
   const always = copyOf(start, funds);
   const watched = copyOf(start, funds);

@@ -4,8 +4,7 @@ import { driveTo } from "../../../shared/domain/sandbox/drive.ts";
 import { accrueSwap } from "../../../shared/domain/trading/accrue-swap.ts";
 import { amendHoldings } from "../../../shared/domain/trading/amend-holdings.ts";
 import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
-import { underLeverage } from "../../../shared/domain/trading/leverage-change.ts";
-import { metricsAt } from "../../../shared/domain/trading/margin.ts";
+import { metricsAt, usedMargin } from "../../../shared/domain/trading/margin.ts";
 import { openAtMarket } from "../../../shared/domain/trading/market-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import { fillOrder, placeOrder } from "../../../shared/domain/trading/order.ts";
@@ -88,12 +87,9 @@ describe("a position keeps the margin terms that it was opened under", () => {
     expect(metricsAt(low, account.state, decisionTime).margin_status).toBe("margin_call");
   });
 
-  it("until another leverage is applied to all of it, which takes the terms of that day", () => {
-    const { state, account } = opened();
-    const after = underLeverage(strict, state, 50);
-    // 100,000 EUR at 1.10010, 1.5 of a twentieth.
-    expect(after?.balance.used_margin_minor).toBe(usd("8250.75"));
-    expect(underLeverage(someMarket(), { ...state, account }, 50)?.balance.used_margin_minor).toBe(usd("2200.20"));
+  it("when another leverage is applied to it, which divides the same terms", () => {
+    const { state } = opened();
+    expect(usedMargin({ ...state, balance: { ...state.balance, leverage: 50 } })).toBe(usd("2200.20"));
   });
 
   it("when netting adds lots to it: those take the terms of now, the others keep theirs", () => {
@@ -159,7 +155,7 @@ describe("V11: a partial close", () => {
     const { trade, position } = account.open();
     expect(trade).toMatchObject({ id: before.id, status: "open", lots: "0.60", initial_lots: "1.00" });
     expect(trade).toMatchObject({ swap_minor: usd("-3.72"), commission_minor: usd("-2.10"), gross_minor: null });
-    expect(position).toMatchObject({ lots: "0.60", swap_minor: usd("-3.72"), margin_minor: usd("660.06") });
+    expect(position).toMatchObject({ lots: "0.60", swap_minor: usd("-3.72") });
     expect(account.balance.used_margin_minor).toBe(usd("660.06"));
   });
 
@@ -171,7 +167,7 @@ describe("V11: a partial close", () => {
   it("shows trades and positions in the shapes that are published", () => {
     const { trade, position } = account.open();
     for (const one of [slice, trade]) expect(TradeSchema.parse(tradeBody(one))).toEqual(tradeBody(one));
-    const body = positionBody(position, valuePosition(charged, position, decisionTime));
+    const body = positionBody(position, valuePosition(charged, position, decisionTime), usd("660.06"));
     expect(PositionSchema.parse(body)).toEqual(body);
     expect(body).toMatchObject({ current_price: "1.10000", gross_pnl: "-6.00", swap: "-3.72", floating_pnl: "-9.72" });
   });
@@ -270,19 +266,6 @@ describe("a netting position that is raised under other terms takes the margin o
     const { state } = account;
     account.apply(executeTrade(state, gold(second), { ...deal, price: raise }, decisionContext()));
     expect(account.balance.used_margin_minor).toBe(usd(expected));
-  });
-});
-
-describe("a position that was stored before its requirement was kept", () => {
-  it("keeps its margin per lot when a part is closed after the cap of its symbol fell", () => {
-    const account = desk("10000.00", { leverage: 500 });
-    account.apply(executeTrade(account.state, someMarket(), buyEuro, decisionContext()));
-    const { margin_requirement: _kept, ...old } = account.open().position;
-    account.positions.set(old.id, old);
-    const strict = someMarket({}, [someSymbol("EURUSD", { max_leverage: 20 })]);
-    const closing = { lots: "0.50", price: "1.10010", reason: "client" } as const;
-    account.apply(closeTrade(account.state, account.open(), strict, closing, decisionContext()));
-    expect(account.balance.used_margin_minor).toBe(usd("110.01"));
   });
 });
 

@@ -260,7 +260,7 @@ describe("a decision about an account with many positions", () => {
         },
       });
     });
-    const used_margin_minor = usedMargin(account.margin_calculation, positions);
+    const used_margin_minor = usedMargin({ account, balance, positions });
     const state = { ...desk.state, balance: { ...balance, positions: count, used_margin_minor }, positions };
     return { told, state: { ...state, risk: undefined } };
   }

@@ -99,11 +99,18 @@ async function tellOfMargin({ stack, saboteur }: StoryOptions): Promise<void> {
   const position = somePosition(account, someMarket(), { ...deal, tenant_id });
   const { balance } = someAccount({}, { balance_minor: 10_000n });
   const context = decisionContext({ tenant_id });
-  const own = { account_id, tenant_id, seq: 1, positions: 1, used_margin_minor: position.margin_minor };
+  const own = { account_id, tenant_id, seq: 1, positions: 1, used_margin_minor: 1100n };
   // Due since some time after it was written, as an abandoned liquidation is: the sweep sends for it.
   const written = { created_at: "2026-11-21T06:00:00.000Z", updated_at: "2026-11-21T06:00:00.000Z" };
-  const risk = { ...draftRisk(account, context), ...written, triggers: [], positions_sum: 1, wake_at: context.now };
-  await put(stack, "main", itemOf(positions, position), itemOf(risks, risk), itemOf(balances, { ...balance, ...own }));
+  const risk = { ...draftRisk(account, context), ...written, triggers: [], wake_at: context.now };
+  const of = { seq: 0, pos_version: 0 };
+  await put(
+    stack,
+    "main",
+    itemOf(positions, position),
+    itemOf(risks, { ...risk, ...of }),
+    itemOf(balances, { ...balance, ...own }),
+  );
   // Every change below evaluates the account and moves its wake, so the sweep has to find it first.
   await needed(stack, "margin-sweep SendAccounts");
   const move = (path: string, fields: object) => api.call("PATCH", path, { body: fields });

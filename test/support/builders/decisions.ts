@@ -77,7 +77,7 @@ export function someAccount(fields: Partial<Account> = {}, money: Partial<Balanc
   return {
     tenant: draftTenant(tenantId, decisionTime),
     account: { ...account, ...fields },
-    balance: { ...balance, available_minor: total - held, ...money },
+    balance: { ...balance, leverage: fields.leverage ?? account.leverage, available_minor: total - held, ...money },
   };
 }
 

@@ -3,12 +3,10 @@ import type { Account, Balance, Contra, Ledger } from "../../../shared/domain/ac
 import type { DomainEvent, Requirement } from "../../../shared/domain/decision.ts";
 import type { TradingChange, TradingDecision } from "../../../shared/domain/trading/changes.ts";
 import type { OpenTrade } from "../../../shared/domain/trading/close-trade.ts";
-import { underChange } from "../../../shared/domain/trading/leverage-change.ts";
 import type { OpeningState } from "../../../shared/domain/trading/market-trade.ts";
 import type { Order } from "../../../shared/domain/trading/order.ts";
 import type { Position } from "../../../shared/domain/trading/position.ts";
 import type { Risk } from "../../../shared/domain/trading/risk.ts";
-import type { WatchedState } from "../../../shared/domain/trading/stored-risk.ts";
 import type { Trade } from "../../../shared/domain/trading/trade.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -20,10 +18,10 @@ function meets(item: Fields, { attribute, is, value }: Requirement): boolean {
   return is === "at_least" ? stored >= value : stored < value;
 }
 
-/** Whether an account only loses a change of leverage that every position follows, or takes a step of its adoption. */
-function isEnd({ leverage_change: change, opening, ...before }: Fields, after: Fields): boolean {
+/** Whether an account only takes a step of its adoption. */
+function isStep({ opening, ...before }: Fields, after: Fields): boolean {
   const { opening: _left, ...rest } = after;
-  return (change !== undefined || opening !== undefined) && isDeepStrictEqual(before, rest);
+  return opening !== undefined && isDeepStrictEqual(before, rest);
 }
 
 /**
@@ -50,12 +48,9 @@ export class TradingDesk {
   }
 
   /** What a decision reads. */
-  get state(): OpeningState & Pick<WatchedState, "stored"> {
+  get state(): OpeningState {
     const { account, balance, risk, trades } = this;
-    const items = [...this.positions.values()];
-    const positions = underChange(account, items);
-    const stored = new Map(items.flatMap((item, at) => (item === positions[at] ? [] : [[item.id, item]])));
-    return { account, balance, risk, trades, positions, stored, client: { status: "active" } };
+    return { account, balance, risk, trades, positions: [...this.positions.values()], client: { status: "active" } };
   }
 
   /** The names of the events so far. */
@@ -135,8 +130,7 @@ export class TradingDesk {
 
   private update(entity: string, before: Fields, after: Fields): void {
     const more = Number(after["version"]) - Number(before["version"]);
-    // What a change of leverage made of a position was a version of its own, and the end of the change is none.
-    const fits = more === 1 || (entity === "position" && more === 2) || (entity === "account" && isEnd(before, after));
+    const fits = more === 1 || (entity === "account" && isStep(before, after));
     if (!fits) throw new Error(`A ${entity} skips a version.`);
     if (entity === "risk") {
       this.expectStored(this.risk, before);

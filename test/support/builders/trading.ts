@@ -1,6 +1,6 @@
 import type { Account, Balance } from "../../../shared/domain/account.ts";
 import { parseAmount } from "../../../shared/domain/money.ts";
-import { marginRatio, positionMargin } from "../../../shared/domain/trading/margin.ts";
+import { marginRatio, marginTermsOf } from "../../../shared/domain/trading/margin.ts";
 import type { Order } from "../../../shared/domain/trading/order.ts";
 import type { Position } from "../../../shared/domain/trading/position.ts";
 import type { Market, Quote } from "../../../shared/domain/trading/pricing/quote.ts";
@@ -181,9 +181,9 @@ export function somePosition(
   opened += 1;
   const ulid = `01JD${String(opened).padStart(22, "0")}`;
   const symbol = market.symbols.get(fields.symbol);
-  const ratio = symbol && marginRatio(market, account, symbol, fields.open_price);
+  const ratio = symbol && marginRatio(market, account.currency, symbol, fields.open_price);
   if (symbol === undefined || ratio === undefined) throw new Error(`${fields.symbol} cannot be opened.`);
-  const position: Position = {
+  return {
     id: `pos_${ulid}`,
     tenant_id: tenantId,
     account_id: account.id,
@@ -192,8 +192,9 @@ export function somePosition(
     source: "internal",
     currency: account.currency,
     swap_minor: 0n,
-    margin_minor: 0n,
     margin_ratio: ratio,
+    margin_terms: marginTermsOf(symbol, fields.open_price, ratio),
+    pos_version: 0,
     stop_loss: null,
     take_profit: null,
     opened_at: decisionTime,
@@ -201,7 +202,6 @@ export function somePosition(
     version: 1,
     ...fields,
   };
-  return { ...position, margin_minor: fields.margin_minor ?? positionMargin(account, symbol, position) };
 }
 
 /** An account of 1:100 with a balance, as the worked examples have it. */

@@ -1,4 +1,4 @@
-import { countOf, groupBy, hasNumber, ofType, sum, text, whole } from "../emulator/raw-items.ts";
+import { countOf, groupBy, ofType, sum, text, whole } from "../emulator/raw-items.ts";
 import type { RawChange, RawItem } from "../emulator/raw-table.ts";
 
 /**
@@ -17,7 +17,7 @@ export function judgeTrading(items: readonly RawItem[]): string[] {
     ...ofType(items, "BALANCE").flatMap((balance) => {
       const id = text(balance, "account_id");
       const account = profiles.get(id) ?? {};
-      const own = (positions.get(id) ?? []).map((item) => underLeverage(account, item));
+      const own = positions.get(id) ?? [];
       const found = { balance, account, positions: own, risk: risks.get(id) };
       return [...judgeMargin(found), ...judgeWatch(found, exposures.get(id) ?? [])].map((each) => `${id}: ${each}`);
     }),
@@ -105,27 +105,20 @@ interface Found {
 }
 
 /**
- * A position as it is read while its account carries a change of leverage: with the margin that follows from the terms
- * of the change, and one version later where that is another margin.
+ * The margin of a position by itself: its lots times what one takes at leverage 1, over the leverage or the cap that
+ * they were opened under, all over one denominator and rounded once.
  */
-function underLeverage(account: RawItem, position: RawItem): RawItem {
-  const change = account["leverage_change"];
-  if (typeof change !== "object" || change === null || !("map" in change)) return position;
-  const { map: fields } = change as { readonly map: RawItem };
-  const symbols = fields["symbols"] as readonly { readonly map: RawItem }[];
-  const terms = symbols.find(({ map }) => text(map, "symbol") === text(position, "symbol"))?.map;
-  const follows = hasNumber(position, "leverage_version") ? whole(position, "leverage_version") : 0n;
-  if (terms === undefined || follows >= whole(fields, "version")) return position;
-  const [over, under] = [text(position, "margin_ratio"), text(terms, "requirement")].map((ratio) => ratio.split("/"));
-  const price = text(terms, "calc_mode") === "forex" ? "1" : text(position, "open_price");
-  const decimals = [text(position, "lots"), text(terms, "contract_size"), price, over?.[0] ?? "", under?.[0] ?? ""];
+function marginOf(position: RawItem, leverage: bigint): bigint {
+  const terms = (position["margin_terms"] as readonly { readonly map: RawItem }[]).map(({ map }) => {
+    const cap = map["max_leverage"] === null ? leverage : whole(map, "max_leverage");
+    const [units_part = "0", fraction = ""] = text(map, "per_lot").split(".");
+    return { over: BigInt(units_part + fraction.padEnd(18, "0")), under: cap < leverage ? cap : leverage };
+  });
+  const product = terms.reduce((all, { under }) => all * under, 1n);
+  const perLot = terms.reduce((total, { over, under }) => total + (over * product) / under, 0n);
   const minor = text(position, "currency") === "JPY" ? 1n : 100n;
-  const above = decimals.map(units).reduce((product, each) => product * each, minor);
-  const below = units(over?.[1] ?? "1") * units(under?.[1] ?? "1") * 10n ** 24n;
-  const margin = (2n * above + below) / (2n * below);
-  const moves = margin !== whole(position, "margin_minor") || position["margin_requirement"] !== terms["requirement"];
-  const version = whole(position, "version") + (moves ? 1n : 0n);
-  return { ...position, margin_minor: { number: String(margin) }, version: { number: String(version) } };
+  const [above, below] = [perLot * units(text(position, "lots")) * minor, product * 10n ** 26n];
+  return (2n * above + below) / (2n * below);
 }
 
 /**
@@ -135,7 +128,11 @@ function underLeverage(account: RawItem, position: RawItem): RawItem {
 function judgeMargin({ balance, account, positions }: Found): string[] {
   if (positions.length === 0 && balance["positions"] === undefined) return [];
   const bySymbol = groupBy(positions, (item) => text(item, "symbol"));
-  const used = sum([...bySymbol.values()].map((own) => symbolMargin(text(account, "margin_calculation"), own)));
+  const leverage = whole(balance, "leverage");
+  const used = sum(
+    [...bySymbol.values()].map((own) => symbolMargin(text(account, "margin_calculation"), own, leverage)),
+  );
+  const numbers = sum(positions.map((item) => whole(item, "pos_version")));
   const netting = text(account, "position_mode") === "netting" && bySymbol.size !== positions.length;
   const debt = balance["debt_minor"] === undefined ? 0n : whole(balance, "debt_minor");
   const owes = whole(balance, "balance_minor") < -debt && positions.length === 0;
@@ -143,15 +140,17 @@ function judgeMargin({ balance, account, positions }: Found): string[] {
     ...(owes && account["negative_balance_protection"] === true ? ["is protected and owes"] : []),
     ...(whole(balance, "positions") === BigInt(positions.length) ? [] : ["counts its positions wrongly"]),
     ...(whole(balance, "used_margin_minor") === used ? [] : [`uses ${whole(balance, "used_margin_minor")} of ${used}`]),
+    ...(whole(balance, "positions_sum") === numbers ? [] : ["has positions that its balance does not know"]),
+    ...(whole(account, "leverage") === leverage ? [] : ["has a margin of another leverage"]),
     ...(netting ? ["nets and has two positions of one symbol"] : []),
   ];
 }
 
-function symbolMargin(mode: string, positions: readonly RawItem[]): bigint {
+function symbolMargin(mode: string, positions: readonly RawItem[], leverage: bigint): bigint {
   const side = (name: string) => {
     const own = positions.filter((item) => text(item, "side") === name);
     return {
-      margin: sum(own.map((item) => whole(item, "margin_minor"))),
+      margin: sum(own.map((item) => marginOf(item, leverage))),
       lots: sum(own.map((item) => units(text(item, "lots")))),
     };
   };
@@ -165,7 +164,7 @@ function symbolMargin(mode: string, positions: readonly RawItem[]): bigint {
 }
 
 /** What is watched of an account is exactly what its risk says, and its risk was written with its positions. */
-function judgeWatch({ account, positions, risk }: Found, exposures: readonly RawItem[]): string[] {
+function judgeWatch({ positions, risk }: Found, exposures: readonly RawItem[]): string[] {
   if (risk === undefined) return positions.length + exposures.length === 0 ? [] : ["has positions and no risk"];
   const wanted = (risk["triggers"] as readonly { readonly map: RawItem }[]).flatMap(({ map }) =>
     (["down", "up"] as const).flatMap((side) => {
@@ -178,17 +177,13 @@ function judgeWatch({ account, positions, risk }: Found, exposures: readonly Raw
   const misplaced = exposures.filter(
     (item) => text(item, "sk") !== `${placeOf(text(item, "trigger"))}|${text(item, "account_id")}`,
   );
-  const versions = sum(positions.map((item) => whole(item, "version")));
   const watched = new Set((risk["triggers"] as readonly { readonly map: RawItem }[]).map(({ map }) => map["symbol"]));
   const settled = risk["run"] === null && risk["wake_at"] === null;
-  const storing = account["leverage_change"] !== undefined && risk["wake_at"] === null;
   const unseen = positions.filter((item) => settled && !watched.has(text(item, "symbol")));
   return [
     ...(wanted.toSorted().join() === found.toSorted().join() ? [] : [`is exposed at ${found} and not at ${wanted}`]),
     ...(misplaced.length === 0 ? [] : ["is exposed at another place than it says"]),
-    ...(whole(risk, "positions_sum") === versions ? [] : ["has positions that its risk does not know"]),
     ...(unseen.length === 0 ? [] : [`watches no price of ${unseen.map((item) => text(item, "symbol")).join()}`]),
-    ...(storing ? ["has a change of leverage without a wake-up"] : []),
     ...((risk["run"] === null) === (risk["wake_at"] === null) || risk["run"] === null
       ? []
       : ["has a run without a wake-up"]),

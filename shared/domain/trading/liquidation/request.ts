@@ -12,7 +12,7 @@ import type { Change, Context } from "../../decision.ts";
 import { type FeedSource, isEnded } from "../../feed/source.ts";
 import { openBook } from "../book.ts";
 import type { TradingChange, TradingDecision } from "../changes.ts";
-import { type Holdings, type Metrics, metricsOf, positionMargin, requirementOf } from "../margin.ts";
+import { type Holdings, type Metrics, metricsOf } from "../margin.ts";
 import { partialLots } from "../partial-lots.ts";
 import type { Market } from "../pricing/quote.ts";
 import { decimalText, rational } from "../pricing/rational.ts";
@@ -138,7 +138,7 @@ function issue(
   const most = limits.trading.closes_per_step - known.filter((command) => isOpen(command)).length;
   const issued: LiquidateCommand[] = [];
   let projection = begin;
-  for (const value of closingOrder(account.stop_out_order, begin.values)) {
+  for (const value of closingOrder(begin.holdings, begin.values)) {
     const room = issued.length < most && known.length + issued.length < limits.commands.liquidations_kept;
     if (!(room && demands(projection, state, context.now)) || source === undefined) break;
     const { position } = value;
@@ -169,8 +169,7 @@ function without(
   const { holdings, values } = projection;
   const closing = values.find(({ position }) => position.trade_id === trade_id);
   if (closing === undefined) return projection;
-  const left =
-    payload.lots === payload.lots_before ? undefined : rest(holdings, closing, payload.lots, market, context);
+  const left = payload.lots === payload.lots_before ? undefined : rest(closing, payload.lots, market, context);
   const gained = closing.floating_minor - (left?.floating_minor ?? 0n);
   const balance = { ...holdings.balance, balance_minor: holdings.balance.balance_minor + gained };
   const after = values.flatMap((value) => (value !== closing ? [value] : left === undefined ? [] : [left]));
@@ -178,19 +177,12 @@ function without(
 }
 
 /** The position that a partial close leaves, with its value. */
-function rest(
-  { account }: Holdings,
-  { position }: Valuation,
-  closed: string,
-  market: Market,
-  { now }: Context,
-): Valuation | undefined {
+function rest({ position }: Valuation, closed: string, market: Market, { now }: Context): Valuation | undefined {
   const symbol = market.symbols.get(position.symbol);
   if (symbol === undefined) return undefined;
   const lots = decimalText(rational(position.lots).sub(rational(closed)), lotDigits(symbol));
   const swap_minor = position.swap_minor - shareOf(position.swap_minor, closed, position.lots);
-  const left = { ...position, lots, swap_minor, margin_requirement: requirementOf(symbol, position) };
-  return valuePosition(market, { ...left, margin_minor: positionMargin(account, symbol, left) }, now);
+  return valuePosition(market, { ...position, lots, swap_minor }, now);
 }
 
 /** The run with the commands that it goes on with; undefined where none has begun. */

@@ -1,5 +1,5 @@
 import { creditAt } from "../../internal-money/credit-lots.ts";
-import { type Holdings, type MarginStatus, marginStatus, usedMargin } from "../margin.ts";
+import { type Holdings, type MarginStatus, marginStatus, positionMargin, usedMargin } from "../margin.ts";
 import type { Valuation } from "../profit.ts";
 
 /** What a position counts in a decision: what is gained at an old price is believed, what is lost is not. */
@@ -24,7 +24,7 @@ export function standingOf(
   const floating = values.reduce((sum, value) => sum + countedMinor(value), 0n);
   const { aside_minor: aside = 0n } = balance;
   const shown = balance.balance_minor + creditAt(balance, now) + floating;
-  const used = usedMargin(account.margin_calculation, positions);
+  const used = usedMargin({ account, balance, positions });
   const status = marginStatus(account, shown, used, positions.length, aside);
   return { equity: shown + aside, used, status };
 }
@@ -34,17 +34,23 @@ export function standingOf(
  * is old cannot be executed. What one is worth does not depend on the others, so the order holds for the whole step.
  */
 export function closingOrder(
-  order: Holdings["account"]["stop_out_order"],
+  { account, balance }: Pick<Holdings, "account" | "balance">,
   values: readonly Valuation[],
 ): readonly Valuation[] {
-  return values.filter(({ open, stale }) => open && !stale).toSorted((a, b) => comesFirst(order, a, b));
+  return values
+    .filter(({ open, stale }) => open && !stale)
+    .toSorted((a, b) => comesFirst(account.stop_out_order, balance.leverage, a, b));
 }
 
-function comesFirst(order: Holdings["account"]["stop_out_order"], a: Valuation, b: Valuation): number {
+function comesFirst(
+  order: Holdings["account"]["stop_out_order"],
+  leverage: number,
+  a: Valuation,
+  b: Valuation,
+): number {
   const losing = Number(a.floating_minor > b.floating_minor) - Number(a.floating_minor < b.floating_minor);
-  const margin =
-    Number(a.position.margin_minor < b.position.margin_minor) -
-    Number(a.position.margin_minor > b.position.margin_minor);
+  const [one, other] = [positionMargin(a.position, leverage), positionMargin(b.position, leverage)];
+  const margin = Number(one < other) - Number(one > other);
   const text = (x: string, y: string) => Number(x > y) - Number(x < y);
   return (
     (order === "most_losing_first" ? losing : 0) ||
