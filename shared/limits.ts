@@ -645,8 +645,6 @@ export const limits = {
      * may rise, never fall: what is in a shard that no tick reads is lost.
      */
     exposure_shards: 9,
-    /** As many as there were before triggers noted it. */
-    first_exposure_shards: 2,
     /** Index partitions of a brokerage's list of margin levels, and of each margin status. May rise, never fall. */
     risk_shards: 5,
     /** How long a function remembers which symbols a tenant has; what a symbol says is read apart from that. */

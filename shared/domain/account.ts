@@ -34,13 +34,10 @@ type MoneyField =
 export type PendingTerms = NonNullable<AccountBody["pending"]>;
 
 /** The profile of an account as it is stored; its money is a {@link Balance} of its own (ADR 0002). */
-export interface Account
-  extends Omit<AccountBody, MoneyField | "source_id" | "pending" | "proposed_link" | "object" | "_links"> {
+export interface Account extends Omit<AccountBody, MoneyField | "pending" | "proposed_link" | "object" | "_links"> {
   /** The link that one person proposed, and another one has to agree to; absent where there is none. */
   readonly proposed_link?: NonNullable<AccountBody["proposed_link"]>;
   readonly tenant_id: string;
-  /** The source whose platform moves its money, by commands; absent in items that were stored before there were any. */
-  readonly source_id?: string | null;
   /** What the trading mode was before the account was disabled, and will be when it is active again. */
   readonly trading_mode_before: Account["trading_mode"] | null;
   /** When the account was disabled last: pending orders of before are void. Absent once they all are cancelled. */
@@ -77,11 +74,8 @@ export interface Balance {
   readonly credit_minor: bigint;
   /** The lots of the credit that transactions granted; absent until there is one. */
   readonly credit_lots?: readonly LotAmount[];
-  /**
-   * What debits other than trading took below zero, which no correction forgives (ADR 0025). Absent in items that were
-   * stored before it was kept: see {@link standingOf}.
-   */
-  readonly debt_minor?: bigint;
+  /** What debits other than trading took below zero, which no correction forgives (ADR 0025). */
+  readonly debt_minor: bigint;
   /**
    * What operations that are put aside as possible duplicates would add. It counts in the equity that decides a
    * stop-out and in nothing else; what such operations would take is part of `held_minor`. Absent until there is any.
@@ -93,7 +87,7 @@ export interface Balance {
   /** Version of the account that set its leverage or a level last: an older account is of another moment. */
   readonly terms_version: number;
   readonly seq: number;
-  /** Time of the last posting: no later one is earlier. Absent before the first, and where it was not kept yet. */
+  /** Time of the last posting: no later one is earlier. Absent before the first. */
   readonly posted_at?: string;
   /** Net result of trading booked since the account last had no position; absent when it is none. */
   readonly realised_minor?: bigint;
@@ -252,7 +246,6 @@ export function accountBody(account: Account, balance: Balance): AccountBody {
   return {
     ...fields,
     object: "account",
-    source_id: account.source_id ?? null,
     pending: account.pending ?? null,
     proposed_link: account.proposed_link ?? null,
     balance: money(balance.balance_minor),

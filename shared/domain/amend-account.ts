@@ -187,7 +187,7 @@ function amendLink(account: Account, patch: UpdateAccount, source: FeedSource | 
 
 /** Whether two states of an account are linked to different accounts of platforms. */
 function isRelinked(before: Account, after: Account): boolean {
-  return before.platform_login !== after.platform_login || (before.source_id ?? null) !== (after.source_id ?? null);
+  return before.platform_login !== after.platform_login || before.source_id !== after.source_id;
 }
 
 function levelsOf({ margin_call_level, stop_out_level, margin_rearm_level }: Account) {

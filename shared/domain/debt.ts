@@ -19,12 +19,9 @@ export interface Standing {
   readonly debt_minor: bigint;
 }
 
-/**
- * The standing of an account. Before debts were kept, an account without positions was left below zero only by what no
- * correction covers.
- */
-export function standingOf({ balance_minor, debt_minor, positions }: Balance): Standing {
-  return { balance_minor, debt_minor: debt_minor ?? (positions > 0 ? 0n : greatest(0n, -balance_minor)) };
+/** The standing of an account. */
+export function standingOf({ balance_minor, debt_minor }: Balance): Standing {
+  return { balance_minor, debt_minor };
 }
 
 /** Kinds of what trading books. A loss of these may be forgiven, whatever else takes a balance below zero may not. */

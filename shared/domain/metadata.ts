@@ -2,10 +2,7 @@ import { limits } from "../limits.ts";
 import { metadataBytes } from "../text.ts";
 import { type Decision, refuseField } from "./decision.ts";
 
-/**
- * Metadata after a merge patch (RFC 7396): null removes a key. Refused when more keys or bytes are left than allowed;
- * what was stored before it had a bound in bytes may become smaller step by step.
- */
+/** Metadata after a merge patch (RFC 7396): null removes a key. Refused when too many keys or bytes are left. */
 export function mergeMetadata(
   current: Readonly<Record<string, string>>,
   patch: Readonly<Record<string, string | null>>,
@@ -24,8 +21,7 @@ export function mergeMetadata(
     );
   }
   const { max_bytes } = limits.metadata;
-  const bytes = metadataBytes(merged);
-  if (bytes > max_bytes && bytes > metadataBytes(current)) {
+  if (metadataBytes(merged) > max_bytes) {
     const detail = `must have at most ${max_bytes} bytes, its keys and values in UTF-8 together`;
     return refuseField("validation_failed", "metadata", detail, "too_many_bytes");
   }

@@ -126,7 +126,7 @@ export class SetReader {
     );
     for (const [symbol, quote] of market.quotes) {
       // The accounts that are not read now have been valued at the older one.
-      if (this.valuesAll || !this.valuedAt.has(symbol)) this.valuedAt.set(symbol, versionOf(quote));
+      if (this.valuesAll || !this.valuedAt.has(symbol)) this.valuedAt.set(symbol, quote.version);
     }
     const now = nowIso();
     return new Map(
@@ -167,7 +167,7 @@ export class SetReader {
         const [symbol, quote] = [this.terms.get(name)?.symbol, found[place] as Quote | undefined];
         if (symbol === undefined || quote === undefined) return [];
         const text = shownIn(this.orders.quote, quoteBody(symbol, quote, now));
-        return [[name, { version: versionOf(quote), text }] as const];
+        return [[name, { version: quote.version, text }] as const];
       }),
     );
   }
@@ -231,11 +231,6 @@ function limited<T>(all: readonly T[], most: number): Limited<T> {
 /** What `GET` answers with a resource. */
 function shownIn(order: MemberOrder, body: object): string {
   return JSON.stringify(inOrder(order, body, absolute));
-}
-
-/** The version of a quote; the first one of a seeded symbol has none. */
-function versionOf({ version = 0 }: Quote): number {
-  return version;
 }
 
 function remembered<T>(known: Map<string, Promise<T>>, name: string, read: () => Promise<T>): Promise<T> {

@@ -17,6 +17,7 @@ import { tradingRef } from "./items.ts";
 
 /** Further items that a decision asks for, by a name of its own. */
 export type Refs = Readonly<Record<string, Ref<unknown>>>;
+/** What was found of these; undefined where there is none. */
 export type Found<X extends Refs> = {
   readonly [K in keyof X]: NonNullable<X[K]> extends Ref<infer T> ? T | undefined : never;
 };

@@ -1,5 +1,5 @@
 import type { Command } from "../domain/command/command.ts";
-import type { UniqueKind } from "../domain/decision.ts";
+import { type Decision, refuseField, type UniqueKind } from "../domain/decision.ts";
 import type { Dedup, FeedReject } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import type { TradingChange, TradingEntity } from "../domain/trading/changes.ts";
@@ -10,7 +10,7 @@ import type { SourcePulse } from "../domain/trading/pricing/source.ts";
 import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import type { Exposure, StoredRisk } from "../domain/trading/stored-risk.ts";
 import type { Trade } from "../domain/trading/trade.ts";
-import type { AccountContext, Transaction } from "../domain/transaction.ts";
+import { type AccountContext, isComplete, type Transaction } from "../domain/transaction.ts";
 import {
   commands,
   dedups,
@@ -144,4 +144,20 @@ export async function linkOf(
     ...(command === undefined ? {} : { command: tradingRef.command(command) }),
     ...(reopened === undefined ? {} : { client: ref.client(client_id) }),
   });
+}
+
+/** The refusal of a body that names an account which there is none of. */
+export function refuseNoAccount() {
+  return refuseField("account_not_found", "account_id", "The account does not exist.");
+}
+
+/** Decides on the money of an account that a body names, with what it is linked to, whatever its positions are. */
+export async function decideAccountMoney<R>(
+  load: Load,
+  id: string,
+  decide: (now: AccountContext) => Decision<R>,
+): Promise<Decision<R>> {
+  const found = await load({ tenant: ref.tenant(), account: ref.account(id), balance: ref.balance(id) });
+  if (!isComplete(found)) return refuseNoAccount();
+  return decide({ ...found, ...(await linkOf(load, found)) });
 }

@@ -23,8 +23,8 @@ import type { UpdateAccount } from "../schema/account.ts";
 import { giversOf } from "../table/givers.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { prepared, untilOpened } from "./commit.ts";
-import { holdingsOf, readHolder, readsOf } from "./holdings.ts";
-import { linkOf, tradingRef, writeTrading } from "./items.ts";
+import { type Found, holdingsOf, type Refs, readHolder, readsOf } from "./holdings.ts";
+import { linkOf, refuseNoAccount, tradingRef, writeTrading } from "./items.ts";
 import { readMarket, readMarketOf } from "./market.ts";
 import { readRollovers } from "./nights/rollovers.ts";
 import { sinceDebit, sinceMoment } from "./since-debit.ts";
@@ -70,6 +70,27 @@ export async function decideMoney<R>(
   const since = await sinceDebit(transaction, balance);
   const decision = await countAttention(decide({ ...accountContext, account, balance, margin, ...since }));
   return prepared(withMarginUpdate(state, decision, market, context, most), context);
+}
+
+/**
+ * Decides on the money of an account that a body names, with what it is linked to and what its open positions allow.
+ * `refs` are what else it asks for once the account is known.
+ */
+export async function decideBackedMoney<R, X extends Refs>(
+  load: Load,
+  context: Context,
+  id: string,
+  refs: (account: Account) => X,
+  decide: (now: AccountContext, found: Found<X>) => Decision<R>,
+): Promise<Committable<R>> {
+  const { risk, ...accountContext } = await load(moneyRefs(id));
+  if (!isComplete(accountContext)) return refuseNoAccount();
+  const [found, held, link] = await Promise.all([
+    load(refs(accountContext.account)),
+    readHeld(load, context, { ...accountContext, risk }),
+    linkOf(load, accountContext),
+  ]);
+  return decideMoney(held, context, { ...accountContext, ...link }, (now) => decide(now, found as Found<X>));
 }
 
 /** Who approved a transaction, and where the item that is set aside for it belongs in the ledger. */

@@ -6,7 +6,7 @@ import { nowIso } from "../runtime/clock.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import type { FeedQuoteReceiptBody, FeedQuotesBody } from "../schema/feed.ts";
 import { quotes } from "../table/entities.ts";
-import { type Condition, isNew, isStill } from "../table/expression.ts";
+import { isNew, isStill } from "../table/expression.ts";
 import { putItem } from "../table/items.ts";
 import { readQuoted } from "./market.ts";
 
@@ -78,11 +78,6 @@ function decided(market: Market, { source, epoch }: Sender, symbol: string, pric
 /** Writes a quote in the place of the one that was read; false when the item was written since. */
 export function replaceQuote(tenant: string, before: Quote | undefined, quote: Quote): Promise<boolean> {
   const item = { ...quote, version: (before?.version ?? 0) + 1, tenant_id: tenant };
-  return putItem(quotes, item, before === undefined ? [isNew] : isSame(before));
-}
-
-/** The stored quote is still this one; the first of a seeded symbol has no version. */
-function isSame({ received_at, version }: Quote): Condition[] {
-  if (version !== undefined) return isStill({ received_at, version });
-  return [...isStill({ received_at }), { attribute: "version", is: "absent" }];
+  const { received_at, version } = before ?? {};
+  return putItem(quotes, item, before === undefined ? [isNew] : isStill({ received_at, version }));
 }

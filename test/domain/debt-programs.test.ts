@@ -5,21 +5,7 @@ import type { Tenant } from "../../shared/domain/tenant.ts";
 import type { Transaction } from "../../shared/domain/transaction.ts";
 import { usd } from "../support/builders/trading.ts";
 import { judgeDebt } from "../support/oracles/debt-oracle.ts";
-import { amount, Book, lots, must, nth } from "./debt-cases.ts";
-
-it("an account that was stored before debts were kept owes no loss that its open positions follow", () => {
-  const book = new Book({ leverage: 500 });
-  must(book.deposit("1000.00"));
-  book.open("buy", "0.10");
-  book.open("sell", "0.10");
-  book.price("1.25000");
-  book.close(1);
-  const { debt_minor: _kept, ...old } = book.desk.balance;
-  book.desk.balance = old;
-  book.price("1.10010");
-  book.close();
-  expect(book.balance).toBe(0n);
-});
+import { amount, Book, lots, nth } from "./debt-cases.ts";
 
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant("deposit" as const), amount }) },

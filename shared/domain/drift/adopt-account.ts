@@ -31,7 +31,7 @@ export function refuseAccount({ platform_account }: Drift, { account, balance }:
     return refuse("illegal_transition", "It has more positions than an account of this service may have.");
   }
   if (account.status === "closed") return refuse("account_closed", "The account is closed.");
-  const linked = account.platform_login !== null || (account.source_id ?? null) !== null;
+  const linked = account.platform_login !== null || account.source_id !== null;
   const { seq, positions, pending, credit_minor } = balance;
   if (linked || seq + positions + pending > 0 || credit_minor !== 0n) {
     return refuseField("account_not_empty", "account_id", "The account is linked, or something was booked on it.");

@@ -30,7 +30,7 @@ export function updateAccount(
   const amended = amendHoldings({ account, balance, client }, state, patch, market, context, true);
   if (!amended.ok) return amended;
   const decision = { ...amended, result: {} };
-  const disabled = access === "none" && (account.source_id ?? null) !== null;
+  const disabled = access === "none" && account.source_id !== null;
   if (access === undefined || active || disabled || access === account.trading_mode_before) return decision;
   return { ...decision, changes: withModeBefore(decision.changes, account, access, context) };
 }

@@ -127,7 +127,7 @@ export function closeBook<R>(
       ...(credit_lots === undefined || credit_lots === before.credit_lots ? {} : { credit_lots }),
       ...(posted_at === undefined || posted_at === before.posted_at ? {} : { posted_at }),
       ...realisedChange(before, book.balance),
-      ...(debt_minor === undefined || debt_minor === before.debt_minor ? {} : { debt_minor }),
+      ...(debt_minor === before.debt_minor ? {} : { debt_minor }),
       ...(below_zero_seq === undefined || below_zero_seq === before.below_zero_seq ? {} : { below_zero_seq }),
     },
     add:

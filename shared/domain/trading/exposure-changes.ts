@@ -99,7 +99,7 @@ export function entriesOf(
   { symbol, down, up, shards }: StoredTrigger,
 ): readonly Exposure[] {
   const { tenant_id, id: account_id } = holder;
-  const place = { tenant_id, account_id, symbol, ...(shards === undefined ? {} : { shards }) };
+  const place = { tenant_id, account_id, symbol, shards };
   return [
     ...(down === null ? [] : [{ ...place, direction: "dn", trigger: down } as const]),
     ...(up === null ? [] : [{ ...place, direction: "up", trigger: up } as const]),

@@ -19,8 +19,8 @@ export interface Parts {
 
 /**
  * Lots whose close lifts an account above its stop-out level, while a close of one lot step less does not; undefined
- * when all of the position has to be closed. Where more lots do not always help, as of a hedge in net mode, another part
- * of the position may be enough too. `equity` is the account's in minor units, as it was decided on.
+ * when all of the position has to be closed. Where more lots do not always help, as of a hedge in net mode, another
+ * part of the position may be enough too. `equity` is the account's in minor units, as it was decided on.
  */
 export function partialLots(book: Book, victim: Valuation, market: Market, equity: bigint): string | undefined {
   const parts = partsOf(book, victim, market, equity);

@@ -36,12 +36,12 @@ export interface Position {
   readonly swap_minor: bigint;
   /**
    * The calendar day of the last rollover that it is charged for, `YYYY-MM-DD` in the zone of its symbol; at its
-   * opening the last one before. Absent where a platform charges it, and where its symbol had no swap when it was opened.
+   * opening the last one before. Absent where a platform charges it, and where its symbol had no swap at its opening.
    */
   readonly swap_through?: string;
   /** Rate from the margin currency to the account's, frozen at the opening: exact, as `numerator/denominator`. */
   readonly margin_ratio: string;
-  /** What its margin follows from at any leverage, frozen at the opening; several where lots were added under others. */
+  /** What its margin follows from at any leverage, frozen at the opening; one for each cap that lots were added under. */
   readonly margin_terms: readonly MarginTerm[];
   /** The `pos_version` that the last write of this position gave to the balance; 0 until a commit writes it. */
   readonly pos_version: number;

@@ -12,8 +12,8 @@ export interface StoredTrigger {
   readonly symbol: string;
   readonly down: string | null;
   readonly up: string | null;
-  /** Shards that its entries are spread over; absent where they were put before that was noted. */
-  readonly shards?: number;
+  /** Shards that its entries are spread over: as many as there were when they were put. */
+  readonly shards: number;
 }
 
 /** The risk of an account as it is stored. It is written with every change of what its account's margin depends on. */
@@ -80,7 +80,7 @@ export interface Exposure {
   /** Units of {@link StoredTrigger}. */
   readonly trigger: string;
   /** As in {@link StoredTrigger}. */
-  readonly shards?: number;
+  readonly shards: number;
 }
 
 /** A symbol whose price met triggers: it is checked again until no account is past its trigger. */

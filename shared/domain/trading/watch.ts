@@ -104,7 +104,7 @@ export function liquidationOf(
   market: Market,
 ): NonNullable<MarginState["liquidated_by"]> {
   const liquidator = liquidatorOf(market, positions);
-  if (liquidator === "platform" || (account.source_id ?? null) === null) return liquidator;
+  if (liquidator === "platform" || account.source_id === null) return liquidator;
   return positions.some(({ source }) => source !== internalSource) ? "commands" : "service";
 }
 

@@ -246,7 +246,7 @@ export const exposures = {
   partition: (tenant: string, symbol: string, direction: Direction, shard: number) =>
     `${tenant}|EXP|${keyPart(symbol)}|${direction}|${shard}`,
   /** The shard that an entry is in: its account decides, among as many as there were when it was put. */
-  shardOf: ({ account_id, shards = limits.trading.first_exposure_shards }: Exposure) => spread(account_id, shards),
+  shardOf: ({ account_id, shards }: Pick<Exposure, "account_id" | "shards">) => spread(account_id, shards),
   sortOf: priceKey,
   /** The account of an entry: its key says it, so that no damage to the entry hides the account from a price. */
   accountIn: (sort: string) => sort.slice(sort.indexOf("|") + 1),

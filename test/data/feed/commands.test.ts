@@ -1,8 +1,5 @@
-import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import { marshall } from "@aws-sdk/util-dynamodb";
 import { describe, expect, it, vi } from "vitest";
 import { limits } from "../../../shared/limits.ts";
-import { accounts } from "../../../shared/table/entities.ts";
 import { bridge, moneyMoved } from "../../support/builders/bridge.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
 import { startJudgedApi } from "../../support/emulator/judged-api.ts";
@@ -109,19 +106,6 @@ describe("the money of an account that is linked to a source", () => {
     const refused = await ack(deposit.command_id, { attempt: 1, status: "done", operation_id: "B-1" });
     expect([refused.status, refused.body.code]).toEqual([409, "operation_known"]);
     expect(await balanceOf(account)).toBe("7.00");
-  });
-
-  it("moves at once on an account that was stored before accounts could be linked", async () => {
-    const account = await broker.account(undefined, { type: "demo" });
-    await api.emulator.client.send(
-      new UpdateItemCommand({
-        TableName: api.emulator.tableName,
-        Key: marshall(accounts.key(caller.tenant_id, account.id)),
-        UpdateExpression: "REMOVE source_id",
-      }),
-    );
-    expect(await broker.deposit(account, "5.00", done)).toMatchObject({ status: "completed" });
-    expect(await broker.get(`/accounts/${account.id}`)).toMatchObject({ source_id: null, balance: "5.00" });
   });
 
   it("is settled by hand with the operation of the platform, and not on an account without a source", async () => {

@@ -46,7 +46,7 @@ function nearAccount(tenant_id: string): Record<string, unknown>[] {
     open_price: "1.10010",
     tenant_id,
   });
-  const triggers = [{ symbol: "EURUSD", down: "1094700000000", up: null }];
+  const triggers = [{ symbol: "EURUSD", down: "1094700000000", up: null, shards }];
   const risk = {
     ...draftRisk(made.account, decisionContext({ tenant_id })),
     triggers,
@@ -63,8 +63,10 @@ function nearAccount(tenant_id: string): Record<string, unknown>[] {
   ];
 }
 
+const { exposure_shards: shards } = limits.trading;
+
 function entry(tenant_id: string, account_id: string, direction: Exposure["direction"], points: number) {
-  return { tenant_id, account_id, symbol: "EURUSD", direction, trigger: `${points}0000000` };
+  return { tenant_id, account_id, symbol: "EURUSD", direction, trigger: `${points}0000000`, shards };
 }
 
 /** Entries of accounts that the move does not reach, on both sides of the price. */

@@ -99,10 +99,10 @@ describe("a price", () => {
     const shardIn = ({ pk }: { pk: string }) => Number(pk.split("|").at(-1));
     for (const id of ids) {
       const { pk, symbol, direction, trigger } = await entryOf(id);
-      const entry: Exposure = { tenant_id: tenant, account_id: id, symbol, direction, trigger };
+      const entry: Exposure = { tenant_id: tenant, account_id: id, symbol, direction, trigger, shards: 2 };
       await deleteItem({ pk, sk: exposures.keyOf(entry).sk });
       await putItem(api, exposures, entry);
-      const triggers = [{ symbol: "EURUSD", down: trigger, up: null }];
+      const triggers = [{ symbol: "EURUSD", down: trigger, up: null, shards: 2 }];
       await changeItem(risks.key(tenant, id), { set: { triggers } });
       expect(shardIn(await entryOf(id))).toBeLessThan(2);
     }
@@ -116,8 +116,7 @@ describe("a price", () => {
 
   it("finds an account again of which one trigger moved and the other is in the same shard among more", async () => {
     const { tenant, broker, floor } = await floorOf(0);
-    const shardOf = (account_id: string, shards: number) =>
-      exposures.shardOf({ tenant_id: tenant, account_id, symbol: "USDJPY", direction: "dn", trigger: "1", shards });
+    const shardOf = (account_id: string, shards: number) => exposures.shardOf({ account_id, shards });
     let { id } = await broker.account("4000.00", { type: "demo", leverage: 100 });
     while (shardOf(id, 2) !== shardOf(id, 8)) {
       ({ id } = await broker.account("4000.00", { type: "demo", leverage: 100 }));
@@ -129,10 +128,10 @@ describe("a price", () => {
     expect(placed.map(({ direction }) => direction).toSorted()).toEqual(["dn", "up"]);
     const up = String(placed.find(({ direction }) => direction === "up")?.["trigger"]);
     for (const { pk, sk } of placed) await deleteItem({ pk: String(pk), sk: String(sk) });
-    const before = { tenant_id: tenant, account_id: id, symbol: "USDJPY" };
+    const before = { tenant_id: tenant, account_id: id, symbol: "USDJPY", shards: 2 };
     await putItem(api, exposures, { ...before, direction: "dn", trigger: "1" });
     await putItem(api, exposures, { ...before, direction: "up", trigger: up });
-    await changeItem(risks.key(tenant, id), { set: { triggers: [{ symbol: "USDJPY", down: "1", up }] } });
+    await changeItem(risks.key(tenant, id), { set: { triggers: [{ symbol: "USDJPY", down: "1", up, shards: 2 }] } });
     await floor.evaluate(id);
     expect(placesOf(await itemsAbout(id, "EXPOSURE"))).toEqual(placesOf(placed));
   });

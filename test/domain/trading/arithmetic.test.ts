@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import Fraction from "fraction.js";
 import { describe, expect, it } from "vitest";
-import { effectiveLeverage, joinedTerms, positionMargin, symbolMargin } from "../../../shared/domain/trading/margin.ts";
-import type { Position } from "../../../shared/domain/trading/position.ts";
+import { effectiveLeverage, positionMargin, symbolMargin } from "../../../shared/domain/trading/margin.ts";
 import { commissionMinor } from "../../../shared/domain/trading/pricing/commission.ts";
 import { conversion, conversionBody, isConvertible } from "../../../shared/domain/trading/pricing/convert.ts";
 import { symbolsNeeded } from "../../../shared/domain/trading/pricing/needs.ts";
@@ -310,39 +309,6 @@ describe("the margin of a symbol", () => {
     );
     expect([500, 100, 20, 10].map((leverage) => positionMargin(own, leverage))).toEqual(
       ["5500.50", "5500.50", "5500.50", "11001.00"].map(usd),
-    );
-  });
-
-  it("of lots under several caps is the sum of both at every leverage", () => {
-    const lots = fc
-      .integer({ min: 1, max: 100_000 })
-      .map((n) => `${Math.floor(n / 100)}.${`${100 + (n % 100)}`.slice(1)}`);
-    const price = fc.integer({ min: 50_000, max: 200_000 }).map((n) => (n / 100_000).toFixed(5));
-    const cap = fc.constantFrom(null, 2, 20, 30, 500);
-    const part = fc.record({ lots, price, cap });
-    fc.assert(
-      fc.property(
-        fc.array(part, { minLength: 2, maxLength: 6 }),
-        fc.constantFrom(1, 3, 20, 33, 500),
-        (parts, leverage) => {
-          const whole = parts.map(({ lots: own, price: open_price, cap: max_leverage }) => {
-            const terms = someMarket({}, [someSymbol("EURUSD", { max_leverage })]);
-            return somePosition(account, terms, { symbol: "EURUSD", side: "buy", lots: own, open_price });
-          });
-          let [raised] = whole as [Position];
-          for (const added of whole.slice(1)) {
-            const margin_terms = joinedTerms([raised, added]);
-            raised = { ...raised, lots: decimalText(rational(raised.lots).add(added.lots), 2), margin_terms };
-          }
-          expect(new Set(raised.margin_terms.map(({ max_leverage }) => max_leverage)).size).toBe(
-            raised.margin_terms.length,
-          );
-          const sum = whole.reduce((total, position) => total + positionMargin(position, leverage), 0n);
-          // Each part is rounded once by itself: by half a unit at most.
-          const off = positionMargin(raised, leverage) - sum;
-          expect(Number(off < 0n ? -off : off)).toBeLessThanOrEqual(parts.length / 2 + 0.5);
-        },
-      ),
     );
   });
 

@@ -101,7 +101,7 @@ export function copyOf({ trades }: TradingDesk, moment: Moment): TradingDesk {
   return desk;
 }
 
-/** Lots that were opened together, by the model: what one takes at leverage 1 as a fraction of minor units, and the cap. */
+/** Lots that were opened together, by the model: what one takes at leverage 1 in minor units, and the cap. */
 export interface Part {
   readonly lots: bigint;
   readonly perLot: readonly [numerator: bigint, denominator: bigint];

@@ -43,15 +43,6 @@ describe("a price that its source has replaced", () => {
     expect(outcomes).toEqual(["accepted", "crossed", "old_sequence", "accepted"]);
   });
 
-  it("is refused for a quote that was stored before sources were remembered", () => {
-    const stored = someQuote("EURUSD", ["1.30000", "1.30010"], { source: a, sequence: "100" });
-    expect(offered([[tick(a, 100)], [tick(b, 1)], [tick(a, 99)]], stored).outcomes).toEqual([
-      "old_sequence",
-      "accepted",
-      "old_sequence",
-    ]);
-  });
-
   it("stays refused after the sandbox's market has set prices in between", () => {
     const first = offered([[tick(a, 100)]]).quote;
     const held = heldQuote(euro, first, { bid: "1.50000", ask: "1.50010" }, at(1000));

@@ -92,14 +92,18 @@ export const exampleCfds: readonly TradingSymbol[] = [
 
 /** A quote that came at the moment of the decision. */
 export function someQuote(symbol: string, [bid, ask]: readonly [string, string], fields: Partial<Quote> = {}): Quote {
+  const { source = "sandbox", sequence = "1" } = fields;
   return {
     symbol,
     bid,
     ask,
     time: decisionTime,
     received_at: decisionTime,
-    sequence: "1",
-    source: "sandbox",
+    sequence,
+    source,
+    marks: { [source]: [1, sequence] },
+    reference: fields.session_open ?? bid,
+    version: 1,
     session_open: null,
     day_high: null,
     day_low: null,

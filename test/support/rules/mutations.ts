@@ -250,6 +250,15 @@ export const mutations: readonly Mutation[] = [
     },
   },
   {
+    name: "an account decided on that was read at two moments",
+    file: "shared/domain/trading/stored-risk.ts",
+    edits: [["    sum === balance.positions_sum &&\n", ""]],
+    test: {
+      file: "test/domain/trading/margin-moments.test.ts",
+      name: "is never shown or committed otherwise than it was at one moment",
+    },
+  },
+  {
     name: "money that is put aside counted in a margin call",
     file: "shared/domain/trading/margin.ts",
     edits: [

@@ -35,8 +35,8 @@ function isCharged(symbol: TradingSymbol | undefined, { source }: Position): sym
 
 /**
  * The nights that a position is still to be charged for at a moment, oldest first, as calendar days: those whose
- * rollover came after it was opened and since its symbol has swap. Of one that was opened while its symbol had none, or
- * stored before nights were kept, the first is the newest night.
+ * rollover came after it was opened and since its symbol has swap. Of one that was opened while its symbol had none,
+ * the first is the newest night.
  */
 export function nightsDue(symbol: TradingSymbol | undefined, position: Position, now: string): string[] {
   if (!isCharged(symbol, position)) return [];

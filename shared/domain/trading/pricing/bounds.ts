@@ -26,7 +26,7 @@ function referenceOf(quote: Quote, now: string): string | undefined {
   const silent = Date.parse(now) - Date.parse(quote.received_at);
   if (quote.held !== true && silent > limits.trading.reference_kept_ms) return undefined;
   const today = quote.received_at.slice(0, 10) === now.slice(0, 10);
-  return today ? (quote.reference ?? quote.session_open ?? quote.bid) : quote.bid;
+  return today ? quote.reference : quote.bid;
 }
 
 /** What the prices after a quote of this bid are measured from on the same day. */

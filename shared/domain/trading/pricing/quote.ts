@@ -21,14 +21,14 @@ export interface Quote {
   readonly session_open: string | null;
   readonly day_high: string | null;
   readonly day_low: string | null;
-  /** The last number of each source that quoted the symbol, by its name; absent in quotes stored before it was kept. */
-  readonly marks?: Readonly<Record<string, SourceMark>>;
-  /** The price that the bounds of the day are measured from. Absent in quotes stored before there were any. */
-  readonly reference?: string;
+  /** The last number of each source that quoted the symbol, by its name. */
+  readonly marks: Readonly<Record<string, SourceMark>>;
+  /** The price that the bounds of the day are measured from. */
+  readonly reference: string;
   /** The last price, when it was too far from this one and nothing has confirmed it yet, and when it came. */
   readonly aside?: { readonly bid: string; readonly ask: string; readonly received_at: string };
-  /** Rises with every write of the item. Absent in quotes stored before it was kept. */
-  readonly version?: number;
+  /** Rises with every write of the item. */
+  readonly version: number;
 }
 
 /** The last number that a source sent for a symbol, whatever became of it, and the epoch that it belongs to. */

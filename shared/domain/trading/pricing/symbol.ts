@@ -103,8 +103,6 @@ export function symbolBody(symbol: TradingSymbol, now: string): SymbolBody {
   return {
     ...fields,
     object: "symbol",
-    // Symbols stored before there was a filter have none.
-    max_deviation_percent: symbol.max_deviation_percent ?? null,
     zone: symbol.zone ?? "UTC",
     ...marketClock(symbol, now),
     _links: { self: { href: `/v2/symbols/${name}` }, quote: { href: `/v2/quotes/${name}` } },

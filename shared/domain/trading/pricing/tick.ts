@@ -45,7 +45,7 @@ export type TickOutcome =
 export function acceptTick(symbol: TradingSymbol, before: Quote | undefined, tick: Tick, now: string): TickOutcome {
   const replaced = replacedFault(markOf(before, tick.source), tick);
   if (replaced !== undefined) return { ok: false, reason: replaced };
-  const marks = { ...marksOf(before), [tick.source]: [tick.epoch, tick.sequence] as const };
+  const marks = { ...before?.marks, [tick.source]: [tick.epoch, tick.sequence] as const };
   const prices = pricesOf(symbol, before, tick, now);
   const fault = typeof prices === "string" ? prices : timeFault(before, tick, now);
   if (fault !== undefined || typeof prices === "string") {
@@ -55,17 +55,12 @@ export function acceptTick(symbol: TradingSymbol, before: Quote | undefined, tic
     const memory = { ...before, marks, aside: { ...prices, received_at: now } };
     return { ok: false, reason: "deviation_unconfirmed", memory };
   }
-  return { ok: true, quote: { ...quoteOf(symbol, before, { ...tick, ...prices }, now), marks } };
+  return { ok: true, quote: quoteOf(symbol, before, { ...tick, ...prices }, marks, now) };
 }
 
-/** The last number of a source; that of a quote stored before numbers were kept is in the quote itself. */
+/** The last number of a source. */
 export function markOf(quote: Quote | undefined, source: string): SourceMark | undefined {
-  return marksOf(quote)[source];
-}
-
-function marksOf(quote: Quote | undefined): Readonly<Record<string, SourceMark>> {
-  if (quote === undefined) return {};
-  return quote.marks ?? { [quote.source]: [1, quote.sequence] };
+  return quote?.marks[source];
 }
 
 function replacedFault(mark: SourceMark | undefined, { epoch, sequence }: Tick): TickFault | undefined {
@@ -104,7 +99,7 @@ function timeFault(before: Quote | undefined, { time, source }: Tick, now: strin
 
 /** Whether a price is too far from the one that stands, and none near it was put aside just before. */
 function isOutlier({ max_deviation_percent: most }: TradingSymbol, before: Quote, prices: Prices, now: string) {
-  if (most === null || most === undefined || !deviates(before, prices, most)) return false;
+  if (most === null || !deviates(before, prices, most)) return false;
   const { aside } = before;
   if (aside === undefined) return true;
   const waited = Date.parse(now) - Date.parse(aside.received_at);
@@ -120,7 +115,13 @@ function deviates(from: Prices, to: Prices, percent: string): boolean {
 }
 
 /** The quote of a tick that is taken. */
-function quoteOf(symbol: TradingSymbol, before: Quote | undefined, tick: Tick, now: string): Quote {
+function quoteOf(
+  symbol: TradingSymbol,
+  before: Quote | undefined,
+  tick: Tick,
+  marks: Quote["marks"],
+  now: string,
+): Quote {
   const { bid, ask, time, sequence, source } = tick;
   const today = before !== undefined && before.received_at.slice(0, 10) === now.slice(0, 10);
   const extreme = (known: string | null | undefined, better: (a: Rational, b: Rational) => boolean) =>
@@ -134,7 +135,9 @@ function quoteOf(symbol: TradingSymbol, before: Quote | undefined, tick: Tick, n
     sequence,
     source,
     ...(tick.held === true && { held: true }),
+    marks,
     reference: nextReference(before, bid, now),
+    version: before?.version ?? 0,
     session_open: today ? before.session_open : bid,
     day_high: extreme(before?.day_high, (a, b) => a.gt(b)),
     day_low: extreme(before?.day_low, (a, b) => a.lt(b)),
