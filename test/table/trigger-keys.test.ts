@@ -22,7 +22,7 @@ const pairs = fc.tuple(fc.nat(8), fc.nat(4)).chain(([before, more]) =>
   }),
 );
 
-const entry = { tenant_id: "brk_1", account_id: "acc_1", symbol: "WTI" };
+const entry = { tenant_id: "brk_1", account_id: "acc_1", symbol: "WTI", shards: 9 };
 
 describe("a price that is waited for", () => {
   it("is met by exactly the prices beyond it, however many digits its symbol gets, above and below zero", () => {
