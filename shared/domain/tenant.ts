@@ -7,6 +7,7 @@ import { amendFourEyes, amendRules } from "./people/approval.ts";
 
 /** Policies that are absent until they are set. */
 type Later =
+  | "name"
   | "transfer_mark_up_percent"
   | "credit_on_withdrawal"
   | "approval_rules"
@@ -28,6 +29,8 @@ export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | Late
   /** Emails to operators of the day that is named, in UTC; counted likewise. */
   readonly operator_mail_day?: string;
   readonly operator_mails?: number;
+  /** Absent until it is set. */
+  readonly name?: string;
   /** Absent until it is set; see {@link markUpOf}. */
   readonly transfer_mark_up_percent?: string;
   /** Absent until there are some. */
@@ -73,6 +76,7 @@ export function settingsBody(tenant: Tenant): SettingsBody {
     object: "settings",
     tenant_id: id,
     ...policies,
+    name: tenant.name ?? null,
     transfer_mark_up_percent: markUpOf(tenant),
     credit_on_withdrawal: tenant.credit_on_withdrawal ?? "keep",
     approval_rules: tenant.approval_rules ?? [],

@@ -11,7 +11,7 @@ import { countFailure, countRequest } from "../table/counters.ts";
 import { operatorKeys, operators, tenants, usedTokens } from "../table/entities.ts";
 import { isNew, isStill, isStored } from "../table/expression.ts";
 import { changeItem } from "../table/items.ts";
-import { readKeys } from "../table/store.ts";
+import { findAll, readKeys } from "../table/store.ts";
 import { reasonsOf, transact, transactOnce } from "../table/transact.ts";
 import { changeMember, type TransactItem, updateItem } from "../table/write.ts";
 import type { OAuthRequest } from "./client-authentication.ts";
@@ -100,9 +100,14 @@ async function refuse(request: OAuthRequest, known: readonly Operator[]): Promis
 }
 
 /** Tells a person who is an operator of several brokerages, and has proven it, which ones to choose from. */
-function severalBrokerages(brokerage_ids: readonly string[]): OAuthAnswer {
+async function severalBrokerages(brokerage_ids: readonly string[]): Promise<OAuthAnswer> {
   const answer = failure("invalid_request", "The parameter brokerage_id is missing: there are several brokerages.");
-  return { ...answer, body: { ...answer.body, brokerage_ids } };
+  const found = await findAll(
+    tenants,
+    brokerage_ids.map((id) => tenants.key(id)),
+  );
+  const named = found.flatMap(({ id, name }) => (name === undefined ? [] : [[id, name] as const]));
+  return { ...answer, body: { ...answer.body, brokerage_ids, brokerage_names: Object.fromEntries(named) } };
 }
 
 type Found =

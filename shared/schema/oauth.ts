@@ -113,4 +113,8 @@ export const TokenError = z.object({
     z.optional(z.array(z.string())),
     "Brokerages to choose from, when an operator of several brokerages names none.",
   ),
+  brokerage_names: described(
+    z.optional(z.record(z.string(), z.string())),
+    "Names of these brokerages by their identifiers, of those that have set one.",
+  ),
 });

@@ -4,7 +4,7 @@ import { limits } from "../limits.ts";
 import { roles } from "../roles.ts";
 import { described } from "./described.ts";
 import { Actor } from "./event.ts";
-import { Currency, Money, ownFields, Timestamp } from "./fields.ts";
+import { Currency, Money, name, ownFields, Timestamp } from "./fields.ts";
 
 const policies = {
   require_verified_client: described(
@@ -91,6 +91,7 @@ function isAmount(code: string, amount: string): boolean {
 
 /** `PATCH /settings`, a merge patch. */
 export const UpdateSettingsRequest = z.strictObject({
+  name: described(z.optional(name(100)), "Name of the brokerage, by which people of several brokerages choose it."),
   require_verified_client: z.optional(policies.require_verified_client),
   four_eyes: described(
     z.optional(z.boolean()),
@@ -113,6 +114,7 @@ export const UpdateSettingsRequest = z.strictObject({
 export const Settings = z.object({
   object: described(z.literal("settings"), "Resource type; always this value."),
   tenant_id: described(z.string(), "Brokerage identifier."),
+  name: described(z.nullable(z.string()), "Name of the brokerage; null until it is set."),
   ...policies,
   approval_rules: described(z.array(ApprovalRule), "Approval rules; of those that apply the strictest counts."),
   proposed_approval_rules: described(

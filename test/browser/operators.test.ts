@@ -1,10 +1,21 @@
+import { once } from "node:events";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { leave, open, settled, sharedBrowser, signInAs, type Visit, visitAs } from "../support/browser/browser.ts";
-import { fundedAccount } from "../support/stack/api-client.ts";
+import {
+  leave,
+  open,
+  settled,
+  sharedBrowser,
+  signInAs,
+  type Visit,
+  visit,
+  visitAs,
+} from "../support/browser/browser.ts";
+import { apiClient, fundedAccount } from "../support/stack/api-client.ts";
 import { newOperator, type OperatorUser } from "../support/stack/operator-user.ts";
 import { type Receiver, startReceiver } from "../support/stack/receiver.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
+import { openStream } from "../support/stack/stream-client.ts";
 
 let stack: Stack;
 let browser: Browser;
@@ -86,6 +97,75 @@ describe("an operator", () => {
     await signInAs(page, people.finance);
     await page.getByRole("heading", { name: "Transactions" }).waitFor();
     expect(new URL(page.url()).search).toBe("?status=pending&kind=withdrawal&method=card");
+  });
+});
+
+describe("a person of two brokerages", () => {
+  it("chooses one by its name, is there again the next time, and switches", async () => {
+    const other = await stack.newApplication();
+    const names = [
+      [stack, "First Markets"],
+      [other, "Second Markets"],
+    ] as const;
+    for (const [{ api }, name] of names) {
+      expect((await api.call("PATCH", "/settings", { body: { name } })).body).toMatchObject({ name });
+    }
+    const person = await newOperator(stack, "viewer");
+    const url = stack.cloud.dashboardUrl ?? "";
+    const visited = await visitAs(browser, url, person);
+    visits.push(visited);
+    const { page } = visited;
+    await settled(page);
+    await newOperator(stack, "support", other, person);
+    // The link of the invitation accepts it; from then on there are two to choose from.
+    await page.goto(new URL(`/?brokerage=${other.tenant_id}`, url).href);
+    const role = page.locator(".person");
+    await role.getByText("support").waitFor();
+    await page.getByRole("button", { name: "Switch brokerage" }).click();
+    await page.getByRole("button", { name: "First Markets" }).click();
+    await role.getByText("viewer").waitFor();
+    await page.reload();
+    await role.getByText("viewer").waitFor();
+    await page.getByRole("button", { name: "Switch brokerage" }).click();
+    await page.getByRole("button", { name: "Second Markets" }).click();
+    await role.getByText("support").waitFor();
+  });
+});
+
+describe("a sign-out", () => {
+  it("leaves no refresh token, no token and no stream of the sign-in behind", async () => {
+    const visited = await visit(browser, stack.cloud.dashboardUrl ?? "");
+    visits.push(visited);
+    const { page } = visited;
+    const pool = page.waitForResponse(/\/oauth2\/token$/);
+    const own = page.waitForResponse(/\/v2\/oauth\/token$/);
+    await signInAs(page, people.finance);
+    const { refresh_token } = (await (await pool).json()) as { refresh_token: string };
+    const { access_token } = (await (await own).json()) as { access_token: string };
+    await settled(page);
+    const api = apiClient(stack.baseUrl, access_token);
+    expect((await api.call("GET", "/me")).status).toBe(200);
+    // A stream of the same sign-in that the page does not know of.
+    const { socket } = await openStream(stack.cloud.streamUrl ?? "", access_token);
+    const ended = once(socket, "close");
+
+    const revoked = [/\/oauth2\/revoke$/, /\/v2\/oauth\/revoke$/].map((url) => page.waitForResponse(url));
+    const began = performance.now();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    for (const answer of revoked) expect((await answer).status()).toBe(200);
+    const command = await api.call("POST", "/transactions/txn_01JD0000000000000000000002/approve");
+    expect([command.status, command.body["code"]]).toEqual([401, "unauthenticated"]);
+    await ended;
+    process.stdout.write(`Signed out: the last of it ended after ${(performance.now() - began).toFixed(0)} ms.\n`);
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+
+    const { issuer, client_id } = stack.cloud.pool?.addresses ?? { issuer: "", client_id: "" };
+    const body = new URLSearchParams({ grant_type: "refresh_token", client_id, refresh_token });
+    const refresh = await fetch(new URL("/oauth2/token", issuer), { method: "POST", body });
+    expect([refresh.status, await refresh.json()]).toEqual([400, expect.objectContaining({ error: "invalid_grant" })]);
+    // The pool asks for the password again.
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByLabel("Password").waitFor();
   });
 });
 

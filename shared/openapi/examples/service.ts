@@ -60,6 +60,7 @@ export const serviceReplies: Readonly<Record<string, unknown>> = {
   Settings: {
     object: "settings",
     tenant_id: tenantId,
+    name: "Example Markets",
     require_verified_client: "none",
     four_eyes: true,
     transfer_mark_up_percent: "0.50",

@@ -101,8 +101,10 @@ describe("an exchange of an id token", () => {
   it("names the brokerage where the person is an operator of several", async () => {
     const one = await person("viewer");
     const two = await person("owner", newCaller(), one.email);
+    await api.call(two.admin, "PATCH", "/settings", { body: { name: "Second Markets" } });
     const unnamed = await exchange(one.token());
     expect([unnamed.status, unnamed.body.error]).toEqual([400, "invalid_request"]);
+    expect(unnamed.body.brokerage_names).toEqual({ [two.admin.tenant_id]: "Second Markets" });
     const brokerages = [one.admin.tenant_id, two.admin.tenant_id];
     expect([...unnamed.body.brokerage_ids].sort()).toEqual(brokerages.toSorted());
     for (const each of [one, two]) {

@@ -289,8 +289,8 @@ const unsafeInBrowser: readonly (readonly [RegExp, string])[] = [
   [/<style\b/, "has a style element"],
 ];
 
-/** The theme is all that a device remembers. */
-const remembersTheTheme = "infra/dashboard/app/shell/theme.ts";
+/** The theme and the last brokerage of a person are all that a device remembers. */
+const remembering: readonly string[] = ["infra/dashboard/app/shell/theme.ts", "infra/dashboard/app/session/choice.ts"];
 
 /** The dashboard runs under a policy without inline styles and with trusted types, and shows text as text. */
 export const browserSafety: Rule = ({ path, text }) => {
@@ -308,7 +308,7 @@ export const browserSafety: Rule = ({ path, text }) => {
   return [
     ...imported.filter((name) => injecting.includes(name)).map((name) => `imports ${name}, which injects styles`),
     ...unsafeInBrowser
-      .filter(([pattern, what]) => pattern.test(code) && !(path === remembersTheTheme && what.includes("localStorage")))
+      .filter(([pattern, what]) => pattern.test(code) && !(remembering.includes(path) && what.includes("localStorage")))
       .map(([, what]) => what),
   ];
 };

@@ -13,15 +13,24 @@ export interface OperatorUser extends SignInUser {
   readonly id: string;
 }
 
-/** Invites an operator whose user the pool has already, and waits until provisioning has bound the one to the other. */
-export async function newOperator(stack: Stack, role: Role): Promise<OperatorUser> {
-  const user = stack.cloud.pool?.makeReady(`${role}.${randomUUID()}@example.com`);
+/**
+ * Invites an operator whose user the pool has already, and waits until provisioning has bound the one to the other.
+ * @param brokerage that of the stack if omitted
+ * @param known a person who works for another brokerage
+ */
+export async function newOperator(
+  stack: Stack,
+  role: Role,
+  brokerage: Pick<Stack, "api" | "tenant_id"> = stack,
+  known?: SignInUser,
+): Promise<OperatorUser> {
+  const user = known ?? stack.cloud.pool?.makeReady(`${role}.${randomUUID()}@example.com`);
   if (user === undefined) throw new Error("The stack has no user pool.");
   const body = { email: user.email, name: `A ${role}`, role };
-  const { id } = (await stack.api.call<{ id: string }>("POST", "/operators", { body })).body;
+  const { id } = (await brokerage.api.call<{ id: string }>("POST", "/operators", { body })).body;
   const client = tableClient(stack.cloud);
   const TableName = tableNameOf(stack.cloud, "main");
-  for (const { pk, sk } of [operators.key(stack.tenant_id, id), operatorKeys.key(stack.tenant_id)]) {
+  for (const { pk, sk } of [operators.key(brokerage.tenant_id, id), operatorKeys.key(brokerage.tenant_id)]) {
     await eventually(async () => {
       const { Item: item = {} } = await client.send(new GetItemCommand({ TableName, Key: marshall({ pk, sk }) }));
       return unmarshall(item)["wake_at"] === null || undefined;

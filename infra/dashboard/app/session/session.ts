@@ -1,12 +1,20 @@
 import { config, loadConfig } from "../api/config.ts";
 import { createStore } from "../api/store.ts";
+import { choiceOf } from "./choice.ts";
 
 /** Where a session stands; `choose` is for a person who is an operator of several brokerages. */
 export type Session =
   | { readonly state: "starting" }
   | { readonly state: "out"; readonly reason: string | undefined }
-  | { readonly state: "choose"; readonly brokerages: readonly string[] }
-  | { readonly state: "in" };
+  | { readonly state: "choose"; readonly brokerages: readonly Brokerage[] }
+  /** `chosen`: the person has said which of their brokerages it is. */
+  | { readonly state: "in"; readonly chosen: boolean };
+
+/** A brokerage that a person is an operator of; its name is null until it has set one. */
+export interface Brokerage {
+  readonly id: string;
+  readonly name: string | null;
+}
 
 /** The session of this page. Its tokens are in memory alone, so a new page begins without. */
 export const session = createStore<Session>({ state: "starting" });
@@ -112,9 +120,14 @@ async function renew(): Promise<boolean> {
 
 /** Takes the brokerage that the person has chosen. */
 export async function chooseBrokerage(id: string): Promise<void> {
-  sessionStorage.setItem(brokerageKey, id);
   const { refreshSignIn } = await loadSignIn();
-  await exchange(await refreshSignIn());
+  await exchange(await refreshSignIn(), id);
+}
+
+/** Asks for the brokerage once more. */
+export async function switchBrokerage(): Promise<void> {
+  const { refreshSignIn } = await loadSignIn();
+  await exchange(await refreshSignIn(), null);
 }
 
 interface TokenAnswer {
@@ -122,11 +135,18 @@ interface TokenAnswer {
   readonly expires_in?: number;
   readonly error_description?: string;
   readonly brokerage_ids?: readonly string[];
+  readonly brokerage_names?: Readonly<Record<string, string>>;
 }
 
-/** Exchanges the pool's token for one of the API (RFC 8693); only that one is sent anywhere else. */
-async function exchange(idToken: string): Promise<void> {
-  const brokerage = sessionStorage.getItem(brokerageKey);
+/**
+ * Exchanges the pool's token for one of the API (RFC 8693); only that one is sent anywhere else. Without a choice now
+ * it is the brokerage of an invitation, or that of the last time, which the person may have left since.
+ * @param chosen null where the person is to choose
+ */
+async function exchange(idToken: string, chosen?: string | null): Promise<void> {
+  const choice = choiceOf(idToken);
+  const invited = sessionStorage.getItem(brokerageKey);
+  const brokerage = chosen === undefined ? (invited ?? choice.kept) : chosen;
   const body = new URLSearchParams({
     grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
     subject_token: idToken,
@@ -136,18 +156,25 @@ async function exchange(idToken: string): Promise<void> {
   const response = await fetch("/v2/oauth/token", { method: "POST", body, cache: "no-store" });
   const answer = (await response.json()) as TokenAnswer;
   if (answer.brokerage_ids !== undefined) {
-    session.set({ state: "choose", brokerages: answer.brokerage_ids });
+    const names = answer.brokerage_names ?? {};
+    const brokerages = answer.brokerage_ids.map((id) => ({ id, name: names[id] ?? null }));
+    session.set({ state: "choose", brokerages });
     return;
   }
   if (!response.ok || answer.access_token === undefined) {
     sessionStorage.removeItem(brokerageKey);
+    choice.forget();
+    // A refusal has not used the token up.
+    if (chosen === undefined && invited === null && choice.kept !== null) return exchange(idToken, null);
     throw new Error(answer.error_description ?? `The service answered ${response.status}.`);
   }
   accessToken = answer.access_token;
   sessionStorage.setItem(returningKey, "1");
   window.clearTimeout(timer);
   timer = window.setTimeout(() => void renewToken(), (answer.expires_in ?? 0) * 1000 - renewedBeforeMs);
-  session.set({ state: "in" });
+  if (brokerage !== null) choice.keep(brokerage);
+  sessionStorage.removeItem(brokerageKey);
+  session.set({ state: "in", chosen: brokerage !== null });
 }
 
 function endSession(reason: string | undefined): void {

@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
+import { queryClient } from "../api/data.ts";
 import { Mark } from "../parts/status.tsx";
-import { chooseBrokerage, type Session, signIn } from "../session/session.ts";
+import { type Brokerage, chooseBrokerage, type Session, signIn } from "../session/session.ts";
 
 /** What is shown without a session. The address stays, so that the page of a session that has ended comes back. */
 export function Entrance({ session }: { readonly session: Exclude<Session, { state: "in" }> }) {
@@ -31,13 +32,18 @@ function SignIn({ reason }: { readonly reason: string | undefined }) {
   );
 }
 
-function Choose({ brokerages }: { readonly brokerages: readonly string[] }) {
+function Choose({ brokerages }: { readonly brokerages: readonly Brokerage[] }) {
+  const choose = (id: string) => {
+    // What is kept of pages belongs to the brokerage of before.
+    queryClient.clear();
+    void chooseBrokerage(id);
+  };
   return (
     <>
       <p>You are an operator of several brokerages. Choose one.</p>
-      {brokerages.map((id) => (
-        <Button key={id} variant="default" onClick={() => void chooseBrokerage(id)}>
-          <code>{id}</code>
+      {brokerages.map(({ id, name }) => (
+        <Button key={id} variant="default" onClick={() => choose(id)}>
+          {name ?? <code>{id}</code>}
         </Button>
       ))}
     </>

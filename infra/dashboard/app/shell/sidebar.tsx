@@ -1,11 +1,12 @@
 import { countOf } from "../api/data.ts";
+import { useStore } from "../api/store.ts";
 import { useApprovals } from "../pages/money/approval-data.ts";
 import { useMarginAlerts } from "../pages/trading/margin-alerts.ts";
 import { usePath } from "../parts/address.ts";
 import { Icon } from "../parts/icons.tsx";
 import { Go } from "../parts/values.tsx";
 import { useCaller } from "../session/caller.ts";
-import { signOut } from "../session/session.ts";
+import { session, signOut, switchBrokerage } from "../session/session.ts";
 import { currentEntry, type Entry, openTo } from "./navigation.ts";
 import { RequestBar } from "./request-bar.tsx";
 
@@ -53,12 +54,24 @@ export function Environment({ environment }: { readonly environment: string }) {
 
 function Person() {
   const { operator } = useCaller();
+  const now = useStore(session);
   return (
     <div className="person">
       <div>
         <strong>{operator?.name ?? "Application"}</strong>
         <span className="dim">{operator?.role}</span>
       </div>
+      {now.state === "in" && now.chosen && (
+        <button
+          type="button"
+          className="plain quiet"
+          aria-label="Switch brokerage"
+          title="Switch brokerage"
+          onClick={() => void switchBrokerage()}
+        >
+          <Icon name="menu" />
+        </button>
+      )}
       <button
         type="button"
         className="plain quiet"

@@ -34,6 +34,7 @@ export function SettingsPage() {
       <Panel title="Policies">
         <Pairs
           pairs={[
+            ["Name", data.name ?? "Not set"],
             ["Verified clients", inWords(data.require_verified_client)],
             ["Four eyes", fourEyesText(data.four_eyes)],
             ["Default leverage", `1:${data.default_leverage}`],
@@ -219,6 +220,7 @@ function ruleOf(line: string): object {
 }
 
 const fields = (now: Settings): Field[] => [
+  { name: "name", label: "Name", first: now.name ?? "", help: "People who work for several brokerages choose by it." },
   {
     name: "require_verified_client",
     label: "Verified clients",
@@ -251,6 +253,7 @@ const fields = (now: Settings): Field[] => [
 
 function bodyOf(entered: Entered): Readonly<Record<string, unknown>> {
   return {
+    name: textOf(entered, "name"),
     require_verified_client: textOf(entered, "require_verified_client"),
     four_eyes: textOf(entered, "four_eyes") === "yes",
     default_leverage: Number(textOf(entered, "default_leverage")),
