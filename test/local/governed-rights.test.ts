@@ -24,7 +24,7 @@ const otherWrites = [
 const writers: Readonly<Record<keyof typeof partitions, readonly string[]>> = {
   owner: [
     ...["create-operator", "update-operator", "invite-operator", "delete-operator", "create-token"],
-    ...["provision", "publish", "sweep-events"],
+    ...["reset-operator-credentials", "revoke-token", "provision", "publish", "sweep-events"],
   ],
   application: [
     ...["create-application", "update-application", "revoke-application", "rotate-application-secret"],
@@ -32,7 +32,7 @@ const writers: Readonly<Record<keyof typeof partitions, readonly string[]>> = {
   ],
   rule: [
     ...["create-operator", "update-operator", "delete-operator", "create-application", "revoke-application"],
-    ...["update-settings", "create-token", "provision"],
+    ...["invite-operator", "reset-operator-credentials", "update-settings", "create-token", "provision"],
   ],
   quote: ["send-feed-batch", "send-feed-quotes"],
 };
