@@ -1,4 +1,4 @@
-import type { DynamoDBStreamEvent } from "aws-lambda";
+import type { Context, DynamoDBStreamEvent } from "aws-lambda";
 import { provisionApplication } from "../../shared/oauth/provision.ts";
 import { reconcile, settleRecords } from "../../shared/oauth/settle.ts";
 import { env } from "../../shared/runtime/env.ts";
@@ -12,10 +12,10 @@ import { eraseClientAudit } from "../../shared/table/audit/erasure.ts";
  * those that the stream missed, and for the command that creates an application. It destroys the keys of persons, of
  * removed operators and for the command that erases a client. No route invokes it.
  */
-export async function handler(event: DynamoDBStreamEvent | object): Promise<unknown> {
+export async function handler(event: DynamoDBStreamEvent | object, { awsRequestId }: Context): Promise<unknown> {
   if ("Records" in event) return settleRecords(event, endStreams);
   const request = ProvisionRequest.parse(event);
-  if (request.action === "create_application") return provisionApplication(request, seed);
+  if (request.action === "create_application") return provisionApplication(request, seed, awsRequestId);
   if (request.action === "erase_client") return eraseClientAudit(request.tenant_id, request.client_id);
   return reconcile(endStreams);
 }

@@ -6,7 +6,12 @@ import { createStreamTicket } from "../../shared/routes/stream.ts";
 import { issueTicket } from "../../shared/stream/tickets.ts";
 
 /** `POST /stream_tickets`: a lost answer is asked for again, so nothing is stored of it but the hash of the ticket. */
-export const handler = await ingest(createStreamTicket, async ({ caller }) => {
-  if (allowsStream(caller.scopes)) return issueTicket(caller);
-  throw refused(refuse("insufficient_scope", "The token has no scope that a channel of the stream requires.").refusal);
+export const handler = await ingest(createStreamTicket, async ({ caller, reportGiven }) => {
+  if (!allowsStream(caller.scopes)) {
+    throw refused(
+      refuse("insufficient_scope", "The token has no scope that a channel of the stream requires.").refusal,
+    );
+  }
+  const [ticket] = await Promise.all([issueTicket(caller), reportGiven()]);
+  return ticket;
 });

@@ -40,7 +40,7 @@ function refuseFaults(errors: readonly FieldError[]) {
 
 /**
  * The refusal of an endpoint that would send events of resources which the caller may not read. It stays as it is when
- * the rights of its maker end, as an application does; so whoever changes where it sends, or what, must hold them.
+ * the rights of its maker end, as an application does; so who changes where it sends, or what, must hold them.
  */
 function refuseUnread(types: WebhookEndpoint["event_types"], { scopes }: Context) {
   const sent = types.flatMap((type) => (type === "*" ? eventTypes : [type as EventType]));

@@ -154,7 +154,7 @@ function refusalIn(text: string): PolicyRefusal | undefined {
   const { tenant_id, request_id, at, actor, ip, user_agent = null, action, code, resource = null, sealed } = read;
   const texts = [tenant_id, request_id, at, ip, action, actor?.id, actor?.name];
   if (texts.some((each) => typeof each !== "string") || !/^brk_[0-9A-Z]{26}$/.test(tenant_id ?? "")) return undefined;
-  if (Number.isNaN(Date.parse(at ?? "")) || !isRecordedRefusal(code ?? "")) return undefined;
+  if (Number.isNaN(Date.parse(at ?? "")) || !(code === null || isRecordedRefusal(code ?? ""))) return undefined;
   // The name and the address of an operator are in these values alone.
   const person = sealed === undefined ? {} : { sealed };
   return { tenant_id, request_id, at, actor, ip, user_agent, action, code, resource, ...person } as PolicyRefusal;

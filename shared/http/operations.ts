@@ -18,6 +18,7 @@ import { headerOf } from "./body.ts";
 import type { Caller } from "./caller.ts";
 import { endpoint, type Handler, wholeTimeMs } from "./endpoint.ts";
 import type { Answer, CommandRequest, Exchange, Request } from "./exchange.ts";
+import { reportGiven } from "./refusals.ts";
 import type { SealingOf } from "./idempotency.ts";
 import { HttpProblem, refused } from "./problem.ts";
 import { matchesVersion, notModified, type ResourceBody, resourceReply } from "./reply.ts";
@@ -37,13 +38,16 @@ export function read<R extends ShippedRoute, T extends object>(
   const handler = endpoint(row, [admitCaller, countRate], async (exchange) => {
     const found = await work(requestOf<R>(exchange, loaderFor(exchange), order));
     if (found === undefined) throw refused(notFound().refusal);
-    if (table?.isAsked(exchange)) return table.show(found);
+    if (table?.isAsked(exchange)) {
+      await reportGiven(exchange, callerIn(exchange));
+      return table.show(found);
+    }
     return notModified(exchange.event, resourceReplyOf(row, order, found));
   });
   return warmedUp(row, handler);
 }
 
-/** A second form of an answer. */
+/** A second form of an answer, an export: each leaves an entry of the audit. */
 export interface TableReply<T> {
   readonly isAsked: (exchange: Exchange) => boolean;
   readonly show: (found: T) => Answer;
@@ -160,6 +164,8 @@ export interface IngestRequest<R extends ShippedRoute> extends Request<R> {
   readonly newContext: () => Context;
   /** The same with whom the audit names: a commit with it has its entry. */
   readonly newCommandContext: () => Context;
+  /** Reports for the audit that the request gave something out without a commit. */
+  readonly reportGiven: () => Promise<void>;
   /**
    * Runs work that consists of many parts in the whole time of the function, beyond the budget of other requests. The
    * answer names the parts for which there was no time.
@@ -185,6 +191,7 @@ export function ingest<R extends ShippedRoute>(
       ...requestOf<R>(exchange, loaderFor(exchange), order),
       newContext: () => contextOf(exchange),
       newCommandContext: () => contextOf(exchange, originOf(exchange)),
+      reportGiven: () => reportGiven(exchange, callerIn(exchange)),
       inFullTime: (part) => withinBudget(wholeTimeMs(exchange.lambda), part),
       remainingMs: () => exchange.lambda.getRemainingTimeInMillis(),
     });

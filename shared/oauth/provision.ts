@@ -2,19 +2,24 @@ import type * as z from "zod/mini";
 import { draftApplication } from "../domain/application.ts";
 import { firstOwner } from "../domain/people/operator.ts";
 import { draftTenant } from "../domain/tenant.ts";
-import { nowIso } from "../runtime/clock.ts";
+import { delayMs, nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId } from "../runtime/ids.ts";
 import { drawPersonKey } from "../runtime/person-key.ts";
 import type { ProvisionRequest } from "../schema/provision.ts";
 import { scopes } from "../schema/scope.ts";
+import { newContext } from "../table/context.ts";
 import { applicationRefs, applications, type Key, tenants } from "../table/entities.ts";
 import { isStored } from "../table/expression.ts";
+import { putAudit } from "../table/outbox.ts";
 import { readKeys } from "../table/store.ts";
 import { transact } from "../table/transact.ts";
 import { changeMember, putNew, type TransactItem, writeOf } from "../table/write.ts";
 import { drawApplication, drawOperatorKey } from "./application-draws.ts";
 import { settleApplication } from "./settle.ts";
+
+/** Who works at a terminal is known to AWS alone: its trail of invocations has the id that the audit entry shows. */
+const terminal = { type: "system", id: "terminal", name: "terminal" } as const;
 
 /** A new application; the one time that its secret is shown. */
 export interface CreatedApplication {
@@ -36,6 +41,7 @@ export interface CreatedApplication {
 export async function provisionApplication(
   request: Extract<z.infer<typeof ProvisionRequest>, { action: "create_application" }>,
   seed: (tenantId: string, now: string) => readonly TransactItem[],
+  request_id: string,
 ): Promise<CreatedApplication> {
   const now = nowIso();
   const tenantId = request.tenant_id ?? newId("brk");
@@ -62,7 +68,13 @@ export async function provisionApplication(
     request.tenant_id === null
       ? [newTenant(tenantId, now, owner_id), ...ownerOf(request.owner, tenantId, owner_id, now), ...seed(tenantId, now)]
       : [oneMore(tenants.key(tenantId))];
-  await transact([putNew(applications, application), putNew(applicationRefs, reference), ...counted]);
+  const resource = { type: "application", id: application_id };
+  const { name, status } = application;
+  const after = { name, scopes: application.scopes, status, ...(owner_id === undefined ? {} : { owner_id }) };
+  const context = newContext({ tenant_id: tenantId, actor: terminal, request_id, scopes: [] });
+  const origin = { action: request.action, ip: null, user_agent: null };
+  const audit = putAudit({ resource, changes: [{ resource, before: null, after }] }, origin, context, delayMs);
+  await transact([putNew(applications, application), putNew(applicationRefs, reference), ...counted, audit]);
   await settleApplication(applications.keyOf(application));
   const made = { tenant_id: tenantId, application_id, client_id, client_secret: secret, scopes: application.scopes };
   return owner_id === undefined ? made : { ...made, owner_id };

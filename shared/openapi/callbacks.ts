@@ -1,5 +1,5 @@
 import type { $ZodType } from "zod/v4/core";
-import { personalMembers } from "../domain/audit/personal-members.ts";
+import { personalMembers } from "../schema/audit/personal-members.ts";
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
 import { LiquidatedAccount } from "../schema/account.ts";

@@ -40,8 +40,8 @@ export const createWebhookEndpoint = route({
   summary: "Create a webhook endpoint",
   description:
     "Events are sent as soon as they happen. The signing secret is shown only in this response. `*` subscribes to " +
-    "the nine standard event types; name every other type explicitly. An event must pass every filter that is set. The " +
-    "caller's token must hold the scope that reads what each of these types holds: `clients:read` for a client.",
+    "the nine standard event types; name every other type explicitly. An event must pass every filter that is set. " +
+    "The caller's token must hold the scope that reads what each of these types holds: `clients:read` for a client.",
   file: "webhooks/create",
   scope: "webhooks:write",
   standing: "held",

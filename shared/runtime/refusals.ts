@@ -10,7 +10,7 @@ import { sendMessages } from "./queues.ts";
  * whether a request is refused does not depend on it.
  */
 export async function reportRefusal(
-  refusal: Readonly<Record<"tenant_id" | "request_id" | "action" | "code", string>>,
+  refusal: Readonly<Record<"tenant_id" | "request_id" | "action", string> & { code: string | null }>,
 ): Promise<void> {
   const { tenant_id: group, request_id, action, code } = refusal;
   try {

@@ -63,16 +63,17 @@ function traced({ trace_id }: Pick<Context, "trace_id">): Pick<Outbox, "trace_id
 }
 
 /**
- * The outbox item that brings the audit its entry of a refusal, or of so many of which this is the first. It is next to
- * no resource, so that what records refusals needs no right to write where resources are.
+ * The outbox item that brings the audit its entry of a refusal, or of what was given out, or of so many of which this
+ * is the first. It is next to no resource, so that what records them needs no right to write where resources are.
  */
 export function putRefusal(
-  { tenant_id, resource, ...refusal }: PolicyRefusal,
+  { tenant_id, resource, code, ...call }: PolicyRefusal,
   count: number,
   { now, newId }: Pick<Context, "now" | "newId">,
   delayMs: (seconds: number) => number,
 ): TransactItem {
-  const audit: WaitingAudit = { ...refusal, ...(resource === null ? {} : { resource }), changes: [], count };
+  const known = { ...(code === null ? {} : { code }), ...(resource === null ? {} : { resource }) };
+  const audit: WaitingAudit = { ...call, ...known, changes: [], count };
   const id = newId("obx");
   return auditAlone(audit, { id, tenant_id, root_id: id, created_at: now }, delayMs);
 }

@@ -2,6 +2,7 @@ import * as oauth from "oauth4webapi";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiClient, patiently } from "../support/stack/api-client.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
+import { eventually } from "../support/wait.ts";
 
 let stack: Stack;
 beforeAll(async () => {
@@ -145,4 +146,26 @@ it("an application that is made for an unknown tenant is refused and leaves noth
   });
   expect(answer.functionError).toBeDefined();
   expect(JSON.stringify(answer.payload)).toContain("There is no tenant");
+});
+
+it("an application that is made at a terminal leaves an entry of the audit, without its secret", async () => {
+  const { name, cloud, tenant_id, api } = { ...stack, name: "Made at a terminal" };
+  const request = { action: "create_application", tenant_id, name, scopes: ["clients:read"] };
+  const { payload } = await cloud.invoke("brokerage-sandbox-provision", request);
+  const made = payload as { application_id: string; client_secret: string };
+  const read = async () => {
+    const path = `/audit_log?resource=${made.application_id}`;
+    const { data } = (await api.call<{ data: object[] }>("GET", path)).body;
+    return data.length === 0 ? undefined : data;
+  };
+  const entries = await eventually(read);
+  expect(entries).toMatchObject([
+    {
+      actor: { type: "system", id: "terminal" },
+      ...{ action: "create_application", resource: { type: "application", id: made.application_id } },
+      ...{ ip: null, outcome: "succeeded", request_id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+      changes: [{ before: null, after: { name, scopes: ["clients:read"], status: "active" } }],
+    },
+  ]);
+  expect(JSON.stringify(entries)).not.toContain(made.client_secret);
 });

@@ -12,7 +12,10 @@ export interface RefusedParty {
   readonly audit_key?: string | undefined;
 }
 
-/** A request that was refused by policy or scope, as the function that refused it reports it. */
+/**
+ * A request that was refused by policy or scope, as the function that refused it reports it; or one that changed
+ * nothing and gave something out, an export or a ticket, which the audit records likewise.
+ */
 export interface PolicyRefusal {
   readonly tenant_id: string;
   /** The request, as in its `X-Request-Id` header: a refusal that is reported twice is one. */
@@ -24,7 +27,8 @@ export interface PolicyRefusal {
   readonly user_agent: string | null;
   /** Operation of the API, `create_client`, or `authenticate` where the authorizer refused a token. */
   readonly action: string;
-  readonly code: RecordedRefusalCode;
+  /** Why it was refused; null for one that was carried out. */
+  readonly code: RecordedRefusalCode | null;
   /** What the path names, whether it exists or not; null where it names nothing. */
   readonly resource: AuditedResource | null;
   /** What names an operator; absent for an application. */
@@ -73,11 +77,11 @@ export interface RecordedRefusals {
 }
 
 /** The group that a refusal is counted with. */
-export function groupOf({ tenant_id, actor, action, at }: PolicyRefusal): RefusalGroup {
+export function groupOf({ tenant_id, actor, action, at, code }: PolicyRefusal): RefusalGroup {
   return {
     tenant_id,
     actor_id: actor.id,
-    action,
+    action: code === null ? `${action}:done` : action,
     minute: Math.floor(Date.parse(at) / limits.audit.refusals_minute_ms),
   };
 }

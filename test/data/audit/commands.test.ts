@@ -28,7 +28,7 @@ const changing = routes.filter(({ method, auth }) => method !== "GET" && auth ==
  * batch has its entries (ADR 0059).
  */
 const reports = ["send_feed_quotes", "send_feed_snapshot", "set_sandbox_prices"];
-/** A ticket changes no resource and lasts a minute; who uses it holds the token that it was issued for. */
+/** A ticket changes no resource: its entry comes by the queue of refusals, and those of one minute are counted. */
 const tickets = ["create_stream_ticket"];
 
 describe("every row that changes something", () => {

@@ -26,13 +26,60 @@ async function entriesOf({ tenant_id }: TestCaller) {
   );
   await work.publish(waiting);
   const audits = auditsIn(await itemsOf(api.emulator, { type: "AUDIT", tenant: tenant_id }));
-  return audits.map(({ members }) => members as { request_id: string; count: number; outcome: string; code: string });
+  return audits.map(
+    ({ members }) => members as { request_id: string; count: number; outcome: string; code: string; actor: object },
+  );
 }
 
 afterEach(() => {
   api.queues.takeMessages();
   api.queues.interfere = () => undefined;
   vi.unstubAllEnvs();
+});
+
+describe("a request that gives something out", () => {
+  const caller = newCaller();
+
+  it("leaves an entry: a ticket of the stream, and a report as a table; the same as JSON is only read", async () => {
+    const viewer = await keyedOperator(api, caller, "Vic", "finance");
+    const ticket = await api.call(viewer, "POST", "/stream_tickets");
+    expect(ticket.status, ticket.text).toBe(201);
+    const usage = "/usage?from=2026-11-01&to=2026-11-02";
+    expect((await api.call(viewer, "GET", usage)).status).toBe(200);
+    const table = await api.call(viewer, "GET", `${usage}&format=csv`);
+    expect(table.status, table.text).toBe(200);
+    const sent = reported();
+    for (const text of ["Vic", ticket.body.ticket]) expect(JSON.stringify(sent)).not.toContain(text);
+    expect(await recordAll([...sent, ...sent])).toEqual([]);
+    await entriesOf(caller);
+    const { body } = await api.call(caller, "GET", `/audit_log?actor=${viewer.operator?.id}&sort=sequence`);
+    const given = { outcome: "succeeded", code: null, resource: null, changes: [], count: 1, user_agent: "tests" };
+    const byAction = (body.data as { action: string }[]).toSorted((a, b) => (a.action < b.action ? -1 : 1));
+    expect(byAction).toMatchObject(
+      ["create_stream_ticket", "report_usage"].map((action) => ({ ...given, action, actor: { name: "Vic" } })),
+    );
+    expect(JSON.stringify(body)).not.toContain(ticket.body.ticket);
+  });
+
+  it("in a loop leaves its first entries and one count, separate from those that were refused", async () => {
+    const looping = newCaller({ tenant_id: caller.tenant_id });
+    const { refusals_per_minute } = limits.audit;
+    vi.useFakeTimers({ toFake: ["Date"], now: Math.ceil(Date.now() / 60_000) * 60_000 });
+    for (let times = 0; times < refusals_per_minute + 3; times += 1) {
+      expect((await api.call(looping, "POST", "/stream_tickets")).status).toBe(201);
+    }
+    await api.call({ ...looping, scopes: ["webhooks:read"] }, "POST", "/stream_tickets");
+    expect(await recordAll(reported())).toEqual([]);
+    vi.setSystemTime(Date.now() + 600_000);
+    await sweepNow();
+    vi.useRealTimers();
+    const own = (await entriesOf(caller)).filter(
+      ({ actor }) => (actor as { id: string }).id === looping.application_id,
+    );
+    const counts = (outcome: string) => own.filter((entry) => entry.outcome === outcome).map(({ count }) => count);
+    expect(counts("refused")).toEqual([1]);
+    expect(counts("succeeded").toSorted((a, b) => a - b)).toEqual([...Array(refusals_per_minute).fill(1), 3]);
+  });
 });
 
 describe("a request that is refused by policy or scope", () => {
