@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { type Stage, stages } from "../../shared/routes/route.ts";
-import { helpAsked, readArguments, UsageError, wholeNumber } from "../../shared/runtime/command-line.ts";
+import { helpAsked, oneOf, readArguments, UsageError, wholeNumber } from "../../shared/runtime/command-line.ts";
 import { FolderLock, isAlive, processName } from "../folder-lock.ts";
+import { accessToken, send } from "../tools/api-call.ts";
 import { type Cloud, operatorEnvironment, startCloud } from "./cloud.ts";
 import { watchLauncher } from "./launcher.ts";
 import type { ReadyUser } from "./pool/index.ts";
@@ -56,8 +57,6 @@ const readyFile = join(localDir, "ready.json");
 const operatorFile = join(localDir, "operator.json");
 const defaultData = join(localDir, "data");
 const stopLimitMs = 4_500;
-const tokenLimitMs = 60_000;
-const betweenTriesMs = 50;
 
 /** Throws a UsageError for what is wrong. */
 function readOptions(): Options {
@@ -72,8 +71,7 @@ function readOptions(): Options {
   const timeScale = Number(values["time-scale"]);
   if (!(timeScale >= 1 && timeScale <= 100_000))
     throw new UsageError("--time-scale must be a number from 1 to 100000.");
-  const stage = stages.find((each) => each === values.stage);
-  if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
+  const stage = oneOf("stage", values.stage, stages);
   return {
     port: wholeNumber("port", values.port, 0, 65_535),
     data: resolve(values.data),
@@ -142,7 +140,7 @@ async function start(options: Options): Promise<{ cloud: Cloud; stop: () => Prom
     cloud = running;
     lock.list(running.servers);
     const demo = await step("made the demo application and operators", () => demoOf(running, stage, data));
-    const token = await step("got an access token", () => firstToken(running.baseUrl, demo));
+    const token = await step("got an access token", () => accessToken(running.baseUrl, demo));
     if (demo.invited === undefined) {
       await step("invited the demo operators", () => invite(running.baseUrl, token, demo));
       writePrivately(demoFile(stage, data), `${JSON.stringify({ ...demo, invited: true })}\n`);
@@ -163,16 +161,12 @@ function demoFile(stage: string, data: string): string {
 /** Makes the users of the pool operators of the brokerage, as the demo application may; the keys make it repeatable. */
 async function invite(baseUrl: string, token: string, { operators = [] }: Demo): Promise<void> {
   for (const { email, role } of operators) {
-    const response = await fetch(`${baseUrl}/operators`, {
-      method: "POST",
-      headers: {
-        Authorization: `Bearer ${token}`,
-        "Content-Type": "application/json",
-        "Idempotency-Key": `demo-operator-${role}`,
-      },
-      body: JSON.stringify({ email, name: `Demo ${role}`, role }),
+    const { status, text } = await send(`${baseUrl}/operators`, "POST", {
+      token,
+      headers: { "Idempotency-Key": `demo-operator-${role}` },
+      body: { email, name: `Demo ${role}`, role },
     });
-    if (!response.ok) throw new Error(`${email} is not invited: ${response.status} ${await response.text()}`);
+    if (status >= 300) throw new Error(`${email} is not invited: ${status} ${text}`);
   }
 }
 
@@ -203,21 +197,6 @@ async function demoApplication(cloud: Cloud, stage: string): Promise<Demo> {
   }
   const [tenant_id, client_id] = [String(payload["tenant_id"]), String(payload["client_id"])];
   return { tenant_id, client_id, client_secret: String(payload["client_secret"]) };
-}
-
-/** Waits until the signing key and the API key exist, which are made beside the start. */
-async function firstToken(baseUrl: string, { client_id, client_secret }: Demo): Promise<string> {
-  const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
-  const last = Date.now() + tokenLimitMs;
-  for (;;) {
-    const response = await fetch(`${baseUrl}/oauth/token`, { method: "POST", body });
-    const text = await response.text();
-    if (response.status === 200) return String(JSON.parse(text).access_token);
-    if (response.status < 500 || Date.now() > last) {
-      throw new Error(`No token for the demo application: ${response.status} ${text}`);
-    }
-    await new Promise((next) => setTimeout(next, betweenTriesMs));
-  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { stages } from "../../shared/routes/route.ts";
-import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
+import { helpAsked, oneOf, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
 import { ProvisionRequest } from "../../shared/schema/provision.ts";
 import { functionName } from "../stages.ts";
 import { invokeFunction, localRunner } from "./operator.ts";
@@ -69,8 +69,7 @@ await runCommand(async () => {
   if (command !== "create") {
     throw new UsageError(`The first argument must be create${command === undefined ? "" : `, not "${command}"`}.`);
   }
-  const stage = stages.find((each) => each === values.stage);
-  if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
+  const stage = oneOf("stage", values.stage, stages);
   const request = requestOf(values);
   const name = functionName(stage, "provision");
   const made = await invokeFunction(name, request, values.local ? localRunner().config : {});

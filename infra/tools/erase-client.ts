@@ -1,5 +1,5 @@
 import { stages } from "../../shared/routes/route.ts";
-import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
+import { helpAsked, oneOf, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
 import { ProvisionRequest } from "../../shared/schema/provision.ts";
 import { functionName } from "../stages.ts";
 import { invokeFunction, localRunner } from "./operator.ts";
@@ -44,8 +44,7 @@ await runCommand(async () => {
     throw new UsageError(`The first argument must be client${kind === undefined ? "" : `, not "${kind}"`}.`);
   }
   const request = requestOf(values.brokerage, values.client);
-  const stage = stages.find((each) => each === values.stage);
-  if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
+  const stage = oneOf("stage", values.stage, stages);
   const config = values.local ? localRunner().config : {};
   const made = await invokeFunction(functionName(stage, "provision"), request, config);
   console.log(JSON.stringify(made, null, 2));

@@ -13,7 +13,7 @@ interface LocalRunner {
 }
 
 /** What a command says that finds no local service. */
-export const noService = "No service runs here: npm start starts one.";
+const noService = "No service runs here: npm start starts one.";
 
 /**
  * The address and the operator's credentials of the local runner. They are given to the client itself: a profile or an
@@ -44,22 +44,26 @@ async function invoked(name: string, request: unknown, config: LambdaClientConfi
   }
 }
 
-/** What keeps the function from being invoked, as a sentence that says what to do. */
-function explained(error: unknown, name: string): unknown {
+/** What keeps a command from calling AWS, as a sentence that says what to do; what no service said stays as it is. */
+export function awsAdvice(error: unknown, refused: (text: string) => string): unknown {
   if (error instanceof UsageError || !(error instanceof Error)) return error;
   if ("code" in error && error.code === "ECONNREFUSED") return new UsageError(noService);
-  if (error.name === "ResourceNotFoundException") {
-    return new UsageError(
-      `There is no function ${name} in this account and region: deploy the stage, or set AWS_REGION.`,
-    );
-  }
   if (error.name === "CredentialsProviderError") {
     return new UsageError(
       "There are no AWS credentials: sign in to AWS, or use --local for the service that runs here.",
     );
   }
   if (error.message === "Region is missing") return new UsageError("No AWS region is set: set AWS_REGION.");
-  return new UsageError(`The function ${name} could not be invoked: ${error.message}`);
+  return "$metadata" in error ? new UsageError(refused(error.message)) : error;
+}
+
+function invocationFault(error: unknown, name: string): unknown {
+  if (error instanceof Error && error.name === "ResourceNotFoundException") {
+    return new UsageError(
+      `There is no function ${name} in this account and region: deploy the stage, or set AWS_REGION.`,
+    );
+  }
+  return awsAdvice(error, (text) => `The function ${name} could not be invoked: ${text}`);
 }
 
 /**
@@ -68,6 +72,6 @@ function explained(error: unknown, name: string): unknown {
  */
 export async function invokeFunction(name: string, request: unknown, config: LambdaClientConfig): Promise<unknown> {
   return invoked(name, request, config).catch((error: unknown) => {
-    throw explained(error, name);
+    throw invocationFault(error, name);
   });
 }

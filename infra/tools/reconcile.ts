@@ -1,5 +1,5 @@
 import { stages } from "../../shared/routes/route.ts";
-import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
+import { helpAsked, oneOf, readArguments, runCommand } from "../../shared/runtime/command-line.ts";
 import { functionName } from "../stages.ts";
 import { invokeFunction, localRunner } from "./operator.ts";
 
@@ -20,8 +20,7 @@ await runCommand(async () => {
     stage: { type: "string", default: "sandbox" },
     local: { type: "boolean", default: false },
   });
-  const stage = stages.find((each) => each === values.stage);
-  if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
+  const stage = oneOf("stage", values.stage, stages);
   // The SDK announces which Node it will want one day; that is no matter of this command.
   process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] = "true";
   const config = values.local ? localRunner().config : {};

@@ -1,5 +1,5 @@
 import { stages } from "../../shared/routes/route.ts";
-import { helpAsked, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
+import { helpAsked, oneOf, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
 import { functionName } from "../stages.ts";
 import { invokeFunction, localRunner } from "./operator.ts";
 
@@ -49,8 +49,7 @@ await runCommand(async () => {
   if (word !== "numbers") {
     throw new UsageError(`The first argument must be numbers${word === undefined ? "" : `, not "${word}"`}.`);
   }
-  const stage = stages.find((each) => each === values.stage);
-  if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
+  const stage = oneOf("stage", values.stage, stages);
   const request = {
     ...{ tenant_id: values.brokerage, last_valid_sequence: values["last-valid"] },
     ...{ after_sequence: values.after, restored_to: values["restored-to"] },

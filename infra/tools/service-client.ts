@@ -2,20 +2,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { runCommand, UsageError } from "../../shared/runtime/command-line.ts";
-import { request } from "./answered.ts";
+import { type Credentials, type Reply, send } from "./api-call.ts";
 
 /** Address of the service, with its version, and the credentials of an application. */
-export interface Connection {
+export interface Connection extends Credentials {
   readonly base_url: string;
-  readonly client_id: string;
-  readonly client_secret: string;
-}
-
-/** What the API answered: the parsed body, null when there is none. */
-export interface ServiceReply<T> {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: T;
 }
 
 /** Body and key of a call in addition to its method and path. */
@@ -51,7 +42,6 @@ export class ServiceError extends Error {
 
 const leastDelayMs = 250;
 const mostDelayMs = 15_000;
-const callLimitMs = 30_000;
 /** A token is replaced so long before its end. */
 const tokenMarginMs = 60_000;
 /** The header Date has whole seconds: the clock of the service may be so much further. */
@@ -81,7 +71,7 @@ export class ServiceClient {
    * Sends a request until it is answered.
    * @throws ServiceError when the answer is another error than 429 or 5xx, or the repetitions are used up
    */
-  async call<T>(method: string, path: string, options: CallOptions = {}): Promise<ServiceReply<T>> {
+  async call<T>(method: string, path: string, options: CallOptions = {}): Promise<Reply<T>> {
     for (let tried = 1; ; tried += 1) {
       const reply = await this.attempt<T>(method, path, options);
       if (!(reply instanceof Error) && reply.status < 300) return reply;
@@ -93,18 +83,13 @@ export class ServiceClient {
     }
   }
 
-  private async attempt<T>(method: string, path: string, options: CallOptions): Promise<ServiceReply<T> | Error> {
+  private async attempt<T>(method: string, path: string, options: CallOptions): Promise<Reply<T> | Error> {
     const { body, idempotencyKey, signal } = options;
     try {
       const token = await this.validToken();
-      if (typeof token !== "string") return token as ServiceReply<T>;
-      const headers = {
-        Authorization: `Bearer ${token}`,
-        ...(body && { "Content-Type": "application/json" }),
-        ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
-      };
-      const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-      const reply = await requested<T>(this.connection.base_url + path, init, signal);
+      if (typeof token !== "string") return token as Reply<T>;
+      const headers = { ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }) };
+      const reply = await send<T>(this.connection.base_url + path, method, { headers, body, token, signal });
       this.readClock(reply.headers);
       if (reply.status === 401) this.token = undefined;
       return reply;
@@ -114,12 +99,11 @@ export class ServiceClient {
     }
   }
 
-  private async validToken(): Promise<string | ServiceReply<unknown>> {
+  private async validToken(): Promise<string | Reply<unknown>> {
     if (this.token !== undefined && this.token.until > performance.now()) return this.token.text;
     const { base_url, client_id, client_secret } = this.connection;
     const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
-    const answer = await requested<{ access_token: string; expires_in: number }>(`${base_url}/oauth/token`, {
-      method: "POST",
+    const answer = await send<{ access_token: string; expires_in: number }>(`${base_url}/oauth/token`, "POST", {
       body,
     });
     if (answer.status !== 200) {
@@ -144,19 +128,14 @@ function isFinal(status: number): boolean {
   return status < 500 && status !== 401 && status !== 429;
 }
 
-async function requested<T>(url: string, init: RequestInit, outer?: AbortSignal): Promise<ServiceReply<T>> {
-  const { status, headers, text } = await request(callLimitMs, url, init, outer);
-  return { status, headers, body: (text === "" ? null : JSON.parse(text)) as T };
-}
-
-function delayMs(reply: ServiceReply<unknown> | Error, tried: number): number {
+function delayMs(reply: Reply<unknown> | Error, tried: number): number {
   const asked = reply instanceof Error ? Number.NaN : Number(reply.headers.get("retry-after") ?? Number.NaN);
   if (asked >= 0) return asked * 1000;
   const most = Math.min(mostDelayMs, leastDelayMs * 2 ** (tried - 1));
   return most / 2 + (Math.random() * most) / 2;
 }
 
-function failure(method: string, path: string, reply: ServiceReply<unknown> | Error): Error {
+function failure(method: string, path: string, reply: Reply<unknown> | Error): Error {
   if (reply instanceof ServiceError) return reply;
   if (reply instanceof Error) {
     const cause = reply.cause instanceof Error ? `: ${reply.cause.message}` : "";
@@ -226,7 +205,7 @@ interface FoundSource {
 export async function sourceNamed(client: ServiceClient, name: string, platform: string): Promise<string> {
   let path: string | undefined = "/feed/sources?limit=100";
   while (path !== undefined) {
-    const { body }: ServiceReply<SourcePage> = await client.call<SourcePage>("GET", path);
+    const { body }: Reply<SourcePage> = await client.call<SourcePage>("GET", path);
     const found = body.data.find((source) => source.name === name && source.status === "active");
     if (found !== undefined) return found.id;
     path = body._links.next?.href.replace(/^.*?(?=\/feed\/sources)/, "");

@@ -45,6 +45,16 @@ export function wholeNumber(option: string, text: string, least: number, most = 
   throw new UsageError(`--${option} must be a whole number ${range}.`);
 }
 
+/**
+ * The value of an option that is one of a list.
+ * @throws UsageError when it is not
+ */
+export function oneOf<T extends string>(option: string, value: string, all: readonly T[]): T {
+  const found = all.find((each) => each === value);
+  if (found !== undefined) return found;
+  throw new UsageError(`--${option} must be ${all.join(" or ")}, not "${value}".`);
+}
+
 /** Prints the text when it is asked for with --help, which is then the only thing to do. */
 export function helpAsked(help: string, words: readonly string[] = process.argv.slice(2)): boolean {
   const asked = words.includes("--help");

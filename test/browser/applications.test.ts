@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import type { Browser, Download, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { accessToken } from "../../infra/tools/api-call.ts";
 import { leave, sharedBrowser, signInAs, type Visit, visit } from "../support/browser/browser.ts";
-import { apiClient, getToken } from "../support/stack/api-client.ts";
+import { apiClient } from "../support/stack/api-client.ts";
 import { findCanaries } from "../support/stack/canary.ts";
 import { newOperator, type OperatorUser } from "../support/stack/operator-user.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
@@ -70,7 +71,7 @@ describe("the dashboard", () => {
       BASE = "",
     } = parseEnv(await textOf(download));
 
-    const token = await getToken(BASE, { client_id, client_secret });
+    const token = await accessToken(BASE, { client_id, client_secret });
     expect((await apiClient(BASE, token).call("GET", "/clients")).status).toBe(200);
     await page.getByLabel("I have stored the secret").check();
     await page.getByRole("button", { name: "Done" }).click();

@@ -7,13 +7,14 @@ import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { operatorEnvironment } from "../../infra/local/cloud.ts";
+import { accessToken, type Credentials } from "../../infra/tools/api-call.ts";
 import type { WaitingAudit } from "../../shared/domain/audit/entry.ts";
 import { dayKeys, lastDayOver } from "../../shared/domain/audit/seal.ts";
 import { limits } from "../../shared/limits.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { outboxes } from "../../shared/table/entities.ts";
 import { startCommandProcess } from "../support/command-process.ts";
-import { apiClient, type Credentials, getToken } from "../support/stack/api-client.ts";
+import { apiClient } from "../support/stack/api-client.ts";
 import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
@@ -71,7 +72,7 @@ async function commandOfLastDay(number: number): Promise<void> {
 it("a day that is over reaches the bucket, is announced, and is found in order by the command", async () => {
   for (const number of [1, 2, 3]) await commandOfLastDay(number);
   // The token leaves an entry of today, and wakes the reader of the stream, past which the others were written.
-  const api = apiClient(stack.baseUrl, await getToken(stack.baseUrl, own));
+  const api = apiClient(stack.baseUrl, await accessToken(stack.baseUrl, own));
   await eventually(async () => {
     const { body } = await api.call<{ data: object[] }>("GET", "/audit_log");
     return body.data.length === 4 || undefined;

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Credentials } from "../support/stack/api-client.ts";
-import { getToken, someClient } from "../support/stack/api-client.ts";
+import { accessToken, type Credentials } from "../../infra/tools/api-call.ts";
+import { someClient } from "../support/stack/api-client.ts";
 import { findCanaries, ownSecrets, searchedPlaces } from "../support/stack/canary.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
@@ -56,7 +56,7 @@ async function handOutSecrets(): Promise<void> {
   const [application] = made;
   if (application === undefined) throw new Error("No application was made.");
   const { client_id, client_secret, id } = application;
-  await getToken(stack.baseUrl, application);
+  await accessToken(stack.baseUrl, application);
   const basic = { Authorization: `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString("base64")}` };
   const first = await ask("Basic", "token", { grant_type: "client_credentials" }, basic);
   const body = { client_id, client_secret };

@@ -6,7 +6,8 @@ import type { SigninResponse } from "oidc-client-ts";
 import * as openid from "openid-client";
 import { ClientCredentials } from "simple-oauth2";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ApiClient, apiClient, type Credentials, fundedAccount, getToken } from "../support/stack/api-client.ts";
+import { accessToken, type Credentials } from "../../infra/tools/api-call.ts";
+import { type ApiClient, apiClient, fundedAccount } from "../support/stack/api-client.ts";
 import { newOperator } from "../support/stack/operator-user.ts";
 import { exchangeIdToken, poolClient } from "../support/stack/pool-client.ts";
 import { Browser, signIn } from "../support/stack/sign-in.ts";
@@ -124,7 +125,7 @@ describe("an outside client", () => {
   });
 
   it("that keeps to RFC 9068 and RFC 7517 takes an access token by the published keys, and no other", async () => {
-    const token = await getToken(stack.baseUrl, stack.credentials, scope);
+    const token = await accessToken(stack.baseUrl, stack.credentials, scope);
     const request = (value: string) =>
       new Request(`${stack.baseUrl}/clients`, { headers: { Authorization: `Bearer ${value}` } });
     const claims = await oauth.validateJwtAccessToken(server(), request(token), audience, insecure);
@@ -162,16 +163,16 @@ describe("an application", () => {
   it("that the API made gets a token within seconds, and its API key is gone as soon as it is revoked", async () => {
     const made = await makeApplication(stack.api);
     const begun = Date.now();
-    const first = await getToken(stack.baseUrl, made);
+    const first = await accessToken(stack.baseUrl, made);
     // The schedule would come within a minute; the stream brings it at once.
     expect(Date.now() - begun).toBeLessThan(15_000);
     const key = gatewayKeys().get(made.id);
     expect(key?.plans).toHaveLength(1);
-    const second = await getToken(stack.baseUrl, made);
+    const second = await accessToken(stack.baseUrl, made);
     expect((await apiClient(stack.baseUrl, first).call("GET", "/clients")).status).toBe(200);
     expect((await stack.api.call("DELETE", `/applications/${made.id}`)).body).toMatchObject({ status: "revoked" });
     expect((await apiClient(stack.baseUrl, second).call("GET", "/clients")).status).toBe(401);
-    await expect(getToken(stack.baseUrl, made)).rejects.toThrow("401");
+    await expect(accessToken(stack.baseUrl, made)).rejects.toThrow("401");
     await eventually(() => !gatewayKeys().has(made.id) || undefined);
     // Without the key the gateway itself refuses what it still remembers of the token.
     expect((await apiClient(stack.baseUrl, first).call("GET", "/clients")).status).not.toBe(200);
@@ -179,7 +180,7 @@ describe("an application", () => {
 
   it("works with its old secret beside the new one for the overlap, and with the new one alone after it", async () => {
     const made = await makeApplication(stack.api);
-    await getToken(stack.baseUrl, made);
+    await accessToken(stack.baseUrl, made);
     const rotate = (body: object) =>
       stack.api.call<{ client_secret: string; code: string }>("POST", `/applications/${made.id}/rotate_secret`, {
         body,
@@ -189,18 +190,18 @@ describe("an application", () => {
       client_secret: (await rotate({ grace_seconds: 2 })).body.client_secret,
     };
     expect((await rotate({})).body.code).toBe("secret_rotation_in_progress");
-    await getToken(stack.baseUrl, made);
-    await getToken(stack.baseUrl, second);
+    await accessToken(stack.baseUrl, made);
+    await accessToken(stack.baseUrl, second);
     await eventually(() =>
-      getToken(stack.baseUrl, made).then(
+      accessToken(stack.baseUrl, made).then(
         () => undefined,
         () => true,
       ),
     );
-    await getToken(stack.baseUrl, second);
+    await accessToken(stack.baseUrl, second);
     const third = { client_id: made.client_id, client_secret: (await rotate({ grace_seconds: 0 })).body.client_secret };
-    await expect(getToken(stack.baseUrl, second)).rejects.toThrow("401");
-    await getToken(stack.baseUrl, third);
+    await expect(accessToken(stack.baseUrl, second)).rejects.toThrow("401");
+    await accessToken(stack.baseUrl, third);
   });
 
   it("works with its newest secret alone once it was rotated without grace, also while an overlap lasts", async () => {
@@ -211,10 +212,10 @@ describe("an application", () => {
       return { client_id: made.client_id, client_secret: body.client_secret };
     };
     const second = await rotate(604_800);
-    await getToken(stack.baseUrl, made);
+    await accessToken(stack.baseUrl, made);
     const newest = await rotate(0);
-    for (const ended of [made, second]) await expect(getToken(stack.baseUrl, ended)).rejects.toThrow("401");
-    await getToken(stack.baseUrl, newest);
+    for (const ended of [made, second]) await expect(accessToken(stack.baseUrl, ended)).rejects.toThrow("401");
+    await accessToken(stack.baseUrl, newest);
   });
 });
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AwsCall } from "../../infra/local/cloud.ts";
-import { type Credentials, getToken } from "../support/stack/api-client.ts";
+import { accessToken, type Credentials } from "../../infra/tools/api-call.ts";
 import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
@@ -62,7 +62,7 @@ describe("the API key of an application", () => {
     ambush = { action, phase, act: (call) => call.kill() };
     const made = await make();
     await sprung();
-    await getToken(stack.baseUrl, made);
+    await accessToken(stack.baseUrl, made);
     expect(keysOf(made.id)).toEqual([[made.id, 1]]);
   });
 
@@ -73,7 +73,7 @@ describe("the API key of an application", () => {
     ["before that was noted", /^TransactWriteItems$/, "before"],
   ] as const)("is deleted though provisioning died %s", async (_, action, phase) => {
     const made = await make();
-    await getToken(stack.baseUrl, made);
+    await accessToken(stack.baseUrl, made);
     ambush = { action, phase, act: (call) => call.kill() };
     await revoke(made.id);
     await sprung();
@@ -97,6 +97,6 @@ describe("the API key of an application", () => {
     await eventually(() => (revoked === "revoked" ? true : undefined));
     expect(id).toBe(made.id);
     await eventually(() => keysOf(made.id).length === 0 || undefined);
-    await expect(getToken(stack.baseUrl, made)).rejects.toThrow("401");
+    await expect(accessToken(stack.baseUrl, made)).rejects.toThrow("401");
   });
 });

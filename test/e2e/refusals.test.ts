@@ -1,8 +1,9 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { accessToken } from "../../infra/tools/api-call.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
-import { type ApiClient, apiClient, getToken, patiently, someClient } from "../support/stack/api-client.ts";
+import { type ApiClient, apiClient, patiently, someClient } from "../support/stack/api-client.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 
 let stack: Stack;
@@ -78,7 +79,7 @@ function next(): ApiClient {
 const bearer = () => ({ Authorization: `Bearer ${next().token}` });
 
 function narrowToken(scope: string): Promise<string> {
-  const token = narrow.get(scope) ?? getToken(stack.baseUrl, stack.credentials, scope);
+  const token = narrow.get(scope) ?? accessToken(stack.baseUrl, stack.credentials, scope);
   narrow.set(scope, token);
   return token;
 }

@@ -8,11 +8,12 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { processName } from "../../infra/folder-lock.ts";
 import type { PoolAddresses } from "../../infra/local/pool/index.ts";
 import { sourceDigest } from "../../infra/local/synthesis.ts";
+import { accessToken } from "../../infra/tools/api-call.ts";
 import { invokeFunction } from "../../infra/tools/operator.ts";
 import type { Stage } from "../../shared/routes/route.ts";
 import { startCommandProcess } from "../support/command-process.ts";
 import { machineNode } from "../support/machine-node.ts";
-import { apiClient, getToken } from "../support/stack/api-client.ts";
+import { apiClient } from "../support/stack/api-client.ts";
 import { exchangeIdToken, poolClient } from "../support/stack/pool-client.ts";
 import { Browser, signIn, signInFirst } from "../support/stack/sign-in.ts";
 import { eventually } from "../support/wait.ts";
@@ -189,7 +190,7 @@ describe("npm start", { timeout: 90_000 }, () => {
       scopes: ["clients:read"],
       client_secret: expect.any(String),
     });
-    const api = apiClient(base_url, await getToken(base_url, own));
+    const api = apiClient(base_url, await accessToken(base_url, own));
     expect((await api.call("GET", "/clients")).status).toBe(200);
     const wrong = await application(["--brokerage", tenant, "--name", "Third", "--scopes", "nothing:read"]);
     expect(wrong).toEqual({ code: 1, text: expect.stringContaining('--scopes holds "nothing:read"') });
@@ -208,7 +209,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     const { base_url } = first.ready;
     const own = JSON.parse((await application(["--name", "CRM"])).text);
     const { tenant_id: tenant } = own;
-    const api = apiClient(base_url, await getToken(base_url, own));
+    const api = apiClient(base_url, await accessToken(base_url, own));
     const body = { email: "gone@example.com", first_name: "Ana", last_name: "Silva" };
     const { id } = (await api.call<{ id: string }>("POST", "/clients", { body })).body;
     const erase = (client: string) =>
@@ -228,7 +229,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     const { base_url } = first.ready;
     const own = JSON.parse((await application(["--name", "CRM"])).text);
     const { tenant_id: tenant } = own;
-    const api = apiClient(base_url, await getToken(base_url, own));
+    const api = apiClient(base_url, await accessToken(base_url, own));
     const body = { email: "seen@example.com", first_name: "Ana", last_name: "Silva" };
     expect((await api.call("POST", "/clients", { body })).status).toBe(201);
     const path = "/events?sort=-sequence&limit=1";
@@ -257,7 +258,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     expect(made.code, made.text).toBe(0);
     const { base_url, dashboard_url, sign_in, ...stranger } = first.ready;
     const { tenant_id, owner_id: id, ...own } = JSON.parse(made.text);
-    const api = apiClient(base_url, await getToken(base_url, own));
+    const api = apiClient(base_url, await accessToken(base_url, own));
     await provisionAll();
     const mail = new RegExp(`Mail to ${email}: your temporary password is (\\S+)`);
     const temporary_password = await eventually(() => mail.exec(first.text())?.[1]);
@@ -274,7 +275,7 @@ describe("npm start", { timeout: 90_000 }, () => {
     const body = { email: "client@example.com", first_name: "Rui", last_name: "Costa" };
     const client_id = (await owner.call<{ id: string }>("POST", "/clients", { body })).body.id;
     expect(await api.call("GET", `/clients/${client_id}`)).toMatchObject({ status: 200, body });
-    const other = apiClient(base_url, await getToken(base_url, stranger));
+    const other = apiClient(base_url, await accessToken(base_url, stranger));
     expect((await other.call("GET", `/clients/${client_id}`)).status).toBe(404);
 
     const again = await client.processSigninResponse(await signIn(new Browser(), await begin(), user));
@@ -298,7 +299,7 @@ describe("npm start", { timeout: 90_000 }, () => {
   });
 
   it("keeps what was acknowledged through a kill -9, and leaves no process", async () => {
-    const api = apiClient(first.ready.base_url, await getToken(first.ready.base_url, first.ready));
+    const api = apiClient(first.ready.base_url, await accessToken(first.ready.base_url, first.ready));
     const emails = Array.from({ length: keptClients }, (_, at) => `kept-${at}@example.com`);
     const made = await Promise.all(
       emails.map((email) =>
@@ -313,7 +314,7 @@ describe("npm start", { timeout: 90_000 }, () => {
 
     const second = await started();
     expect(second.ready).toMatchObject({ client_id: first.ready.client_id, tenant_id: first.ready.tenant_id });
-    const again = apiClient(second.ready.base_url, await getToken(second.ready.base_url, second.ready));
+    const again = apiClient(second.ready.base_url, await accessToken(second.ready.base_url, second.ready));
     const kept = await Promise.all(made.map(({ body }) => again.call<{ email: string }>("GET", `/clients/${body.id}`)));
     expect(kept.map(({ body }) => body.email)).toEqual(emails);
     // An event that was not delivered before the runner died is delivered after its restart.

@@ -4,9 +4,9 @@ import { isDay } from "../../../shared/calendar.ts";
 import { sealedWithinSeconds } from "../../../shared/domain/audit/export-check.ts";
 import { lastDayOver, type SealedDay } from "../../../shared/domain/audit/seal.ts";
 import { stages } from "../../../shared/routes/route.ts";
-import { helpAsked, readArguments, runCommand, UsageError } from "../../../shared/runtime/command-line.ts";
+import { helpAsked, oneOf, readArguments, runCommand, UsageError } from "../../../shared/runtime/command-line.ts";
 import { functionName } from "../../stages.ts";
-import { invokeFunction, localRunner, noService } from "../operator.ts";
+import { awsAdvice, invokeFunction, localRunner } from "../operator.ts";
 import { bucketSource, type ExportSource, folderSource } from "./days.ts";
 import { checkHistory } from "./history.ts";
 import { type BrokerageReport, verifyExport } from "./verify.ts";
@@ -178,23 +178,10 @@ async function verify(source: ExportSource, { brokerages, heads, until }: Wanted
 }
 
 async function seal(stage: string, local: boolean): Promise<void> {
-  const known = stages.find((each) => each === stage);
-  if (known === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${stage}".`);
+  const known = oneOf("stage", stage, stages);
   const config = local ? localRunner().config : {};
   const done = await invokeFunction(functionName(known, "seal-audit"), { action: "seal" }, config);
   console.log(JSON.stringify(done));
-}
-
-/** What keeps a bucket from being read, as a sentence that says what to do. */
-function explained(error: unknown): unknown {
-  if (error instanceof UsageError || !(error instanceof Error)) return error;
-  if ("code" in error && error.code === "ECONNREFUSED") return new UsageError(noService);
-  if (error.name === "CredentialsProviderError") {
-    return new UsageError("There are no AWS credentials: sign in to AWS, or use --local or --dir.");
-  }
-  if (error.message === "Region is missing") return new UsageError("No AWS region is set: set AWS_REGION.");
-  if ("$metadata" in error) return new UsageError(`The bucket could not be read: ${error.message}`);
-  return error;
 }
 
 await runCommand(async () => {
@@ -221,7 +208,7 @@ await runCommand(async () => {
   const { brokerage, head, until } = values;
   const wanted = { brokerages: brokeragesOf(brokerage), heads: headsOf(head), until: untilOf(until) };
   const isInOrder = await verify(source, wanted).catch((error: unknown) => {
-    throw explained(error);
+    throw awsAdvice(error, (text) => `The bucket could not be read: ${text}`);
   });
   if (!isInOrder) process.exitCode = broken;
 });

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { regions } from "../../../shared/domain/usage/prices.ts";
 import { type Stage, stages } from "../../../shared/routes/route.ts";
-import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
+import { helpAsked, oneOf, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
 import { synthesizeOnce } from "../../local/synthesis.ts";
 import { type Bill, billOf } from "./bill.ts";
 import { type MonthlyTraffic, readTraffic, usualMonth } from "./mix.ts";
@@ -91,12 +91,6 @@ async function textOf(file: string): Promise<string> {
 
 async function synthesized(stage: Stage): Promise<string> {
   return (await synthesizeOnce(stage, resolve(".local", "cdk"), console.error)).directory;
-}
-
-function oneOf<T extends string>(option: string, value: string, all: readonly T[]): T {
-  const found = all.find((each) => each === value);
-  if (found === undefined) throw new UsageError(`--${option} must be one of ${all.join(", ")}.`);
-  return found;
 }
 
 await runCommand(main);

@@ -6,6 +6,7 @@ import { type Cloud, startCloud } from "../../local/cloud.ts";
 import { synthesizeOnce } from "../../local/synthesis.ts";
 import { isRecord } from "../../local/template/intrinsics.ts";
 import type { StreamClient } from "../../stream-client/stream-client.ts";
+import { accessToken, type Credentials, send } from "../api-call.ts";
 import { startBridge } from "../bridge/bridge.ts";
 import { SimulatedVenue } from "../bridge/simulated-venue.ts";
 import { startReceiver } from "../receiver/receiver.ts";
@@ -28,40 +29,20 @@ npm run demo -- [options]
 It starts the service by itself, on free ports and an empty folder that it removes, in addition to a running npm
 start.`;
 
-const tokenLimitMs = 60_000;
-const betweenTriesMs = 50;
-
 /** The levels in percent that an account has by default. */
 const levels = { call: 100, out: 50 };
 
-async function newBrokerage(cloud: Cloud): Promise<URLSearchParams> {
+async function newBrokerage(cloud: Cloud): Promise<Credentials> {
   const request = { action: "create_application", tenant_id: null, name: "Demo", scopes: null };
   const { payload, functionError } = await cloud.invoke("brokerage-sandbox-provision", request);
   if (functionError !== undefined || !isRecord(payload)) throw new Error("The brokerage cannot be made.");
-  const { client_id, client_secret } = payload as { client_id: string; client_secret: string };
-  return new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
-}
-
-/** A token, as soon as the signing key exists, which is made beside the start. */
-async function tokenOf(baseUrl: string, credentials: URLSearchParams): Promise<string> {
-  const last = performance.now() + tokenLimitMs;
-  for (;;) {
-    const reply = await fetch(`${baseUrl}/oauth/token`, { method: "POST", body: credentials });
-    const body = (await reply.json()) as { access_token?: string };
-    if (body.access_token !== undefined) return body.access_token;
-    if (reply.status < 500 || performance.now() > last) throw new Error(`No token: ${reply.status}.`);
-    await new Promise((next) => setTimeout(next, betweenTriesMs));
-  }
+  const { client_id, client_secret } = payload;
+  return { client_id: String(client_id), client_secret: String(client_secret) };
 }
 
 function callerOf(baseUrl: string, token: string) {
-  return async (method: string, path: string, body?: object): Promise<DemoReply> => {
-    const reply = await fetch(baseUrl + path, {
-      method,
-      headers: { Authorization: `Bearer ${token}`, ...(body && { "Content-Type": "application/json" }) },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    return { status: reply.status, body: await reply.json() };
+  return (method: string, path: string, body?: object): Promise<DemoReply> => {
+    return send(baseUrl + path, method, { body, token });
   };
 }
 
@@ -83,7 +64,7 @@ async function play(cloud: Cloud, quiet: boolean): Promise<void> {
   });
   let stream: StreamClient | undefined;
   try {
-    const token = await tokenOf(cloud.baseUrl, await newBrokerage(cloud));
+    const token = await accessToken(cloud.baseUrl, await newBrokerage(cloud));
     stream = followStream(callerOf(cloud.baseUrl, token), streamed);
     const moments = await tellStory({
       call: callerOf(cloud.baseUrl, token),
@@ -105,9 +86,8 @@ async function play(cloud: Cloud, quiet: boolean): Promise<void> {
 
 async function playPlatform(cloud: Cloud, quiet: boolean, folder: string): Promise<void> {
   const credentials = await newBrokerage(cloud);
-  const token = await tokenOf(cloud.baseUrl, credentials);
-  const given = Object.fromEntries(credentials) as { client_id: string; client_secret: string };
-  const client = new ServiceClient({ base_url: cloud.baseUrl, ...given });
+  const token = await accessToken(cloud.baseUrl, credentials);
+  const client = new ServiceClient({ base_url: cloud.baseUrl, ...credentials });
   const source_id = await sourceNamed(client, "mt5:simulated", "mt5");
   const say = quiet ? () => undefined : (text: string) => console.log(text);
   const venue = await SimulatedVenue.open({ client, folder, currency: "USD" });

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { type Stage, stages } from "../../../shared/routes/route.ts";
-import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
+import { helpAsked, oneOf, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
 import type { Template } from "../../checks/assembly.ts";
 import {
   readSettings,
@@ -17,10 +17,8 @@ import {
   accountOf,
   type DeployedStack,
   describeStack,
-  keysWarning,
   mustBeBootstrapped,
   mustHaveConcurrency,
-  mustHaveNode,
   mustHaveSender,
   mustOwnCertificates,
 } from "./checks.ts";
@@ -66,8 +64,7 @@ function optionsOf(): Options {
     ...{ stage: text, "dry-run": flag, allow: text, assembly: text, watch: text, "no-smoke": flag },
   });
   if (values.stage === undefined) throw new UsageError("The option --stage is missing: name the stage to deploy.");
-  const stage = stages.find((each) => each === values.stage);
-  if (stage === undefined) throw new UsageError(`--stage must be ${stages.join(" or ")}, not "${values.stage}".`);
+  const stage = oneOf("stage", values.stage, stages);
   return {
     stage,
     isDry: values["dry-run"],
@@ -112,8 +109,7 @@ async function checkAccount(aws: Aws, config: StageConfig): Promise<DeployedStac
   const reserved = Object.entries(reservedConcurrency(config));
   const named = reserved.map(([id, count]) => [functionName(config.stage, id), count] as const);
   await mustHaveConcurrency(aws, Object.fromEntries(named));
-  const warnings = [...settingsWarnings(config), await keysWarning(aws)].filter((one) => one !== undefined);
-  for (const warning of warnings) console.warn(`Warning: ${warning}`);
+  for (const warning of settingsWarnings(config)) console.warn(`Warning: ${warning}`);
   return stack;
 }
 
@@ -223,7 +219,6 @@ async function main(): Promise<void> {
   if (helpAsked(help)) return;
   const options = optionsOf();
   const { stage, allowed, isDry } = options;
-  mustHaveNode(process.versions.node);
   const config = configOf(stage);
   const aws = await connected();
   const name = stackName(stage);

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
+import type { Json } from "../api-call.ts";
 import { functionOf } from "../smoke/resources.ts";
-import { type Json, type Session, send } from "../smoke/session.ts";
+import { type Session, send } from "../smoke/session.ts";
 
 /** A situation that an engineer may be called for, made on a running service. */
 export interface Drill {

@@ -1,8 +1,9 @@
+import type { Json } from "../api-call.ts";
 import type { Check, Context } from "./check.ts";
 import { must } from "./finding.ts";
 import { mustBeProblem } from "./gateway-checks.ts";
 import { resources } from "./resources.ts";
-import { type Json, send, shown } from "./session.ts";
+import { send, shown } from "./session.ts";
 
 /** Headers of every page and file, with what their value has to contain. */
 const pageHeaders: Readonly<Record<string, string>> = {

@@ -1,7 +1,8 @@
+import type { Json } from "../api-call.ts";
 import type { Check, Context } from "./check.ts";
 import { Finding, must } from "./finding.ts";
 import { functionOf, resources, roleOf } from "./resources.ts";
-import { type Json, within } from "./session.ts";
+import { within } from "./session.ts";
 import { startWebhookReceiver, type WebhookReceiver } from "./webhook-receiver.ts";
 
 /** What the story of a client, an account and a completed deposit announces, in this order. */

@@ -1,7 +1,8 @@
+import type { Reply, Sent } from "../api-call.ts";
 import type { Check, Context } from "./check.ts";
 import { must, type Resource } from "./finding.ts";
 import { functionOf, gatewayResponse, resources } from "./resources.ts";
-import { type Reply, type Sent, shown } from "./session.ts";
+import { shown } from "./session.ts";
 
 /** What an error has to look like. */
 interface Problem {

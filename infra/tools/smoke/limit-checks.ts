@@ -1,8 +1,9 @@
+import type { Reply } from "../api-call.ts";
 import type { Check, Context } from "./check.ts";
 import { must, Unseen } from "./finding.ts";
 import { mustBeProblem } from "./gateway-checks.ts";
 import { functionOf, gatewayResponse, resources } from "./resources.ts";
-import { type Reply, send } from "./session.ts";
+import { send } from "./session.ts";
 
 /** Requests of one round: more than the 50 of an application and second. */
 const roundRequests = 60;

@@ -1,8 +1,9 @@
 import { routes } from "../../../shared/routes/index.ts";
+import type { Json } from "../api-call.ts";
 import type { Check, Context } from "./check.ts";
 import { Finding, must } from "./finding.ts";
 import { functionOf, resources, roleOf } from "./resources.ts";
-import { type Json, shown, within } from "./session.ts";
+import { shown, within } from "./session.ts";
 import { depositAmount } from "./story.ts";
 
 /** Every list of the API that needs no parameter in its path. */

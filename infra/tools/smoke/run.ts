@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { helpAsked, readArguments, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
 import { request } from "../answered.ts";
+import { parsed } from "../api-call.ts";
 import type { SmokeOptions } from "./check.ts";
 import { Finding } from "./finding.ts";
-import { parsed } from "./session.ts";
 import { checks, type Result, type SmokeReport, smoke } from "./smoke.ts";
 
 const help = `Checks a deployed stage from outside: what only a running deployment shows.

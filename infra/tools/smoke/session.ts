@@ -1,35 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { request } from "../answered.ts";
+import { type Credentials, send as call, issueToken, type Reply, type Sent } from "../api-call.ts";
 import { Finding, type Resource } from "./finding.ts";
 import { functionOf, resources } from "./resources.ts";
-
-/** Credentials of an API application. */
-export interface Credentials {
-  readonly client_id: string;
-  readonly client_secret: string;
-}
-
-/** An answer; `body` is the parsed JSON, undefined when the answer has none. */
-export interface Reply {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  // Answers are JSON from outside; a check reads members and fails when one is missing.
-  readonly body: Json;
-}
-
-/** JSON that is read without knowing its shape. */
-// biome-ignore lint/suspicious/noExplicitAny: each read is compared with what the API documents.
-export type Json = any;
-
-/** How to send a request. */
-export interface Sent {
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Text is sent as it is; anything else as JSON. */
-  readonly body?: unknown;
-  /** Another token than the session's; null sends none. */
-  readonly token?: string | null;
-}
 
 /** Something that was made, and how to take it back; it returns what remains of it. */
 interface Made {
@@ -37,38 +9,16 @@ interface Made {
   readonly undo: () => Promise<string | undefined>;
 }
 
-const callLimitMs = 30_000;
-const tokenLimitMs = 60_000;
-const betweenTriesMs = 500;
 const rateTries = 5;
 
-/** Sends requests, by `fetch` alone and without following redirects. */
-export async function send(url: string, method: string, { headers = {}, body, token }: Sent = {}): Promise<Reply> {
-  const isText = body === undefined || typeof body === "string";
-  const init: RequestInit = {
-    method,
-    redirect: "manual",
-    headers: {
-      ...(token != null && { Authorization: `Bearer ${token}` }),
-      ...(!isText && { "Content-Type": "application/json" }),
-      ...headers,
-    },
-    ...(body !== undefined && { body: isText ? (body as string) : JSON.stringify(body) }),
-  };
-  const reply = await request(callLimitMs, url, init).catch((error: Error) => {
-    const cause = error.cause instanceof Error ? `: ${error.cause.message}` : "";
-    throw new Finding(`${method} ${url} got no answer: ${error.message}${cause}`, [resources.api, resources.apiStage]);
-  });
-  return { ...reply, body: parsed(reply.text) };
+/** Sends a request. @throws Finding when there is no answer */
+export function send(url: string, method: string, sent: Sent = {}): Promise<Reply> {
+  return call(url, method, sent).catch((error: Error) => unanswered(method, url, error));
 }
 
-/** The JSON in a text; undefined where there is none. */
-export function parsed(text: string): Json {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+function unanswered(method: string, url: string, error: Error): never {
+  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : "";
+  throw new Finding(`${method} ${url} got no answer: ${error.message}${cause}`, [resources.api, resources.apiStage]);
 }
 
 /** A caller of the API with a token, who remembers what they made. */
@@ -96,18 +46,11 @@ export class Session {
 
   /** A token of these credentials; waits while the service says 503, as for an application that was just made. */
   async issue(credentials: Credentials): Promise<Reply> {
-    const last = performance.now() + tokenLimitMs;
-    for (;;) {
-      const body = new URLSearchParams({ grant_type: "client_credentials", ...credentials }).toString();
-      const headers = { "Content-Type": "application/x-www-form-urlencoded" };
-      const reply = await send(`${this.baseUrl}/oauth/token`, "POST", { headers, body });
-      if (reply.status === 200 && typeof reply.body?.access_token === "string") return reply;
-      if (reply.status !== 503 || performance.now() > last) {
-        const named = [functionOf("create_token"), functionOf("provision"), resources.signingKey];
-        throw new Finding(`POST /oauth/token answered ${shown(reply)}`, named);
-      }
-      await pause(betweenTriesMs);
-    }
+    const url = `${this.baseUrl}/oauth/token`;
+    const reply = await issueToken(this.baseUrl, credentials).catch((error: Error) => unanswered("POST", url, error));
+    if (reply.status === 200 && typeof reply.body?.access_token === "string") return reply;
+    const named = [functionOf("create_token"), functionOf("provision"), resources.signingKey];
+    throw new Finding(`POST /oauth/token answered ${shown(reply)}`, named);
   }
 
   /** Sends a request to a path of the API with the session's token; it waits when its rate is used up. */

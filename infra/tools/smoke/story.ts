@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { Credentials, Json } from "../api-call.ts";
 import { must } from "./finding.ts";
 import { functionOf, roleOf } from "./resources.ts";
-import type { Credentials, Json, Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 /** A second application of the same brokerage. */
 export interface Application extends Credentials {

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import WebSocket from "ws";
+import type { Json } from "../api-call.ts";
 import type { Check, Context } from "./check.ts";
 import { Finding, must, type Resource } from "./finding.ts";
 import { functionOf, resources, roleOf } from "./resources.ts";
-import type { Json } from "./session.ts";
 
 const opening: readonly Resource[] = [
   resources.streamApi,

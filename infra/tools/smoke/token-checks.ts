@@ -1,10 +1,11 @@
 import { createPublicKey, type JsonWebKey, verify } from "node:crypto";
 import { publishedUrls, tokenClaims } from "../../../shared/hosts.ts";
 import { type Stage, stages } from "../../../shared/routes/route.ts";
+import type { Json } from "../api-call.ts";
 import type { Check, Context } from "./check.ts";
 import { Finding, must } from "./finding.ts";
 import { functionOf, resources } from "./resources.ts";
-import { type Json, shown, within } from "./session.ts";
+import { shown, within } from "./session.ts";
 
 function part(token: string, at: number): Json {
   return JSON.parse(Buffer.from(token.split(".")[at] ?? "", "base64url").toString() || "null");

@@ -1,5 +1,6 @@
 import type { Cloud } from "../../../infra/local/cloud.ts";
-import type { ApiClient, Credentials } from "../../support/stack/api-client.ts";
+import type { Credentials } from "../../../infra/tools/api-call.ts";
+import type { ApiClient } from "../../support/stack/api-client.ts";
 import { fundedAccount } from "../../support/stack/api-client.ts";
 import { newApplication } from "../../support/stack/application.ts";
 import type { Receiver } from "../../support/stack/receiver.ts";

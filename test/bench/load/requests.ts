@@ -1,8 +1,9 @@
+import type { Credentials } from "../../../infra/tools/api-call.ts";
 import { mix } from "../../../infra/tools/cost/mix.ts";
 import { routes } from "../../../shared/routes/index.ts";
 import type { Route } from "../../../shared/routes/route.ts";
 import type { EventType } from "../../../shared/schema/event-types.ts";
-import { type Credentials, someClient } from "../../support/stack/api-client.ts";
+import { someClient } from "../../support/stack/api-client.ts";
 
 /** What an application knows of its own brokerage: the newest identifiers of each kind. */
 export interface Known {

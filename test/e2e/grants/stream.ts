@@ -1,11 +1,12 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { expect } from "vitest";
+import { accessToken } from "../../../infra/tools/api-call.ts";
 import type { StreamConnection } from "../../../shared/domain/stream/connection.ts";
 import { limits } from "../../../shared/limits.ts";
 import { streamConnections, streamFlags, streamHolders, streamSets } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
-import { fundedAccount, getToken, someClient } from "../../support/stack/api-client.ts";
+import { fundedAccount, someClient } from "../../support/stack/api-client.ts";
 import { tableClient, tableNameOf } from "../../support/stack/cloud-tables.ts";
 import type { Stack } from "../../support/stack/stack.ts";
 import { handshakeStatus, openStream, type StreamSocket } from "../../support/stack/stream-client.ts";
@@ -33,7 +34,7 @@ export async function tellOfStream(stack: Stack): Promise<void> {
   await patiently(() => subscribeToAll(stack));
 
   const other = await stack.newApplication();
-  const token = await getToken(baseUrl, other.credentials);
+  const token = await accessToken(baseUrl, other.credentials);
   const loud = await openStream(url, token);
   const { connection_id = "" } = (await loud.next(typed("hello"))) as Received;
   await exhaust(stack, streamConnections.key(other.tenant_id, connection_id));

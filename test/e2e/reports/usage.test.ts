@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AwsCall } from "../../../infra/local/cloud.ts";
+import { accessToken, type Credentials } from "../../../infra/tools/api-call.ts";
 import { eventDollars } from "../../../shared/domain/usage/event-cost.ts";
 import { pricesOf } from "../../../shared/domain/usage/prices.ts";
 import { pricedRegion, streamDollars } from "../../../shared/domain/usage/usage-report.ts";
 import type { UsageBody } from "../../../shared/schema/reports/usage.ts";
-import { apiClient, type Credentials, fundedAccount, getToken } from "../../support/stack/api-client.ts";
+import { apiClient, fundedAccount } from "../../support/stack/api-client.ts";
 import { startReceiver } from "../../support/stack/receiver.ts";
 import { type Stack, watchedStack } from "../../support/stack/stack.ts";
 import { openStream } from "../../support/stack/stream-client.ts";
@@ -77,7 +78,7 @@ async function brokerage() {
     });
   const worker = (await provision(null)).payload as Made;
   const reader = (await provision(worker.tenant_id)).payload as Made;
-  const clientOf = async (made: Made) => apiClient(stack.baseUrl, await getToken(stack.baseUrl, made));
+  const clientOf = async (made: Made) => apiClient(stack.baseUrl, await accessToken(stack.baseUrl, made));
   return { worker, reader, api: await clientOf(worker), asking: await clientOf(reader) };
 }
 

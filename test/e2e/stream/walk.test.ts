@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { getToken } from "../../support/stack/api-client.ts";
+import { accessToken } from "../../../infra/tools/api-call.ts";
 import { type Stack, sharedStack } from "../../support/stack/stack.ts";
 import { handshakeStatus, openStream } from "../../support/stack/stream-client.ts";
 
@@ -9,7 +9,7 @@ let token: string;
 beforeAll(async () => {
   stack = await sharedStack();
   url = stack.cloud.streamUrl ?? "";
-  token = await getToken(stack.baseUrl, stack.credentials);
+  token = await accessToken(stack.baseUrl, stack.credentials);
 });
 afterAll(() => stack?.stop());
 
@@ -40,7 +40,7 @@ describe("the handshake of the running service", () => {
     const address = `${url}?ticket=${await newTicket()}`;
     expect([await handshakeStatus(address), await handshakeStatus(address)]).toEqual([101, 401]);
     const { credentials } = await stack.newApplication({ scopes: ["clients:read"] });
-    expect(await handshakeStatus(url, await getToken(stack.baseUrl, credentials))).toBe(403);
+    expect(await handshakeStatus(url, await accessToken(stack.baseUrl, credentials))).toBe(403);
   });
 });
 

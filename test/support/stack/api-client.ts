@@ -1,12 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { type Reply, send } from "../../../infra/tools/api-call.ts";
 
 /** What the API answered: status, headers and the parsed body, undefined when there is none. */
-export interface ApiReply<T = Record<string, unknown>> {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: T;
-  readonly text: string;
-}
+export type ApiReply<T = Record<string, unknown>> = Reply<T>;
 
 /** Headers and body of a call in addition to its method and path. */
 export interface CallOptions {
@@ -22,54 +18,12 @@ export interface ApiClient {
   call<T = Record<string, unknown>>(method: string, path: string, options?: CallOptions): Promise<ApiReply<T>>;
 }
 
-/** Credentials of an application. */
-export interface Credentials {
-  readonly client_id: string;
-  readonly client_secret: string;
-}
-
-/** Gets a token, waiting while the service is being set up, as `Retry-After` asks. */
-export async function getToken(baseUrl: string, credentials: Credentials, scope?: string): Promise<string> {
-  for (let attempt = 0; attempt < 60; attempt += 1) {
-    const reply = await fetch(`${baseUrl}/oauth/token`, {
-      method: "POST",
-      body: new URLSearchParams({
-        grant_type: "client_credentials",
-        ...credentials,
-        ...(scope === undefined ? {} : { scope }),
-      }),
-    });
-    const body = (await reply.json()) as { access_token?: string };
-    if (reply.status === 200 && body.access_token !== undefined) return body.access_token;
-    if (reply.status !== 503) throw new Error(`The token endpoint answered ${reply.status}: ${JSON.stringify(body)}`);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-  throw new Error("No token could be had.");
-}
-
 /** A client with this token. Refused for its rate, it waits as long as `Retry-After` says and asks again. */
 export function apiClient(baseUrl: string, token: string): ApiClient {
   return {
     token,
-    async call<T>(method: string, path: string, options: CallOptions = {}) {
-      const reply = await patiently(() => send(baseUrl + path, method, token, options));
-      const text = await reply.text();
-      const body = (text === "" ? undefined : JSON.parse(text)) as T;
-      return { status: reply.status, headers: reply.headers, text, body };
-    },
+    call: (method, path, options = {}) => patiently(() => send(baseUrl + path, method, { ...options, token })),
   };
-}
-
-function send(url: string, method: string, token: string, { body, headers = {} }: CallOptions): Promise<Response> {
-  return fetch(url, {
-    method,
-    headers: {
-      Authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
 }
 
 /** Answers that ask to come again. Where the long form throttles, a call may be throttled at every try of it: 503. */

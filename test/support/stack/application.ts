@@ -1,6 +1,7 @@
 import type { Cloud } from "../../../infra/local/cloud.ts";
+import { accessToken, type Credentials } from "../../../infra/tools/api-call.ts";
 import type { Stage } from "../../../shared/routes/route.ts";
-import { type ApiClient, apiClient, type Credentials, getToken } from "./api-client.ts";
+import { type ApiClient, apiClient } from "./api-client.ts";
 
 /** What an application is made with. */
 export interface ApplicationOptions {
@@ -34,6 +35,6 @@ export async function newApplication(
   const made = answer.payload as { tenant_id: string; application_id: string } & Credentials;
   if (answer.functionError !== undefined) throw new Error(JSON.stringify(answer.payload));
   const credentials = { client_id: made.client_id, client_secret: made.client_secret };
-  const api = apiClient(cloud.baseUrl, await getToken(cloud.baseUrl, credentials));
+  const api = apiClient(cloud.baseUrl, await accessToken(cloud.baseUrl, credentials));
   return { tenant_id: made.tenant_id, application_id: made.application_id, credentials, api };
 }

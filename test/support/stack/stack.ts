@@ -6,10 +6,11 @@ import { type Cloud, type CloudOptions, startCloud } from "../../../infra/local/
 import type { Exchange, Reply } from "../../../infra/local/gateway/exchange.ts";
 import type { OnAnswer } from "../../../infra/local/gateway/index.ts";
 import { grantName } from "../../../infra/local/iam/grants.ts";
+import type { Credentials } from "../../../infra/tools/api-call.ts";
 import type { Stage } from "../../../shared/routes/route.ts";
 import { judge, type SeenExchange } from "../rules/description.ts";
 import { note } from "../rules/notes.ts";
-import type { ApiClient, Credentials } from "./api-client.ts";
+import type { ApiClient } from "./api-client.ts";
 import { type Application, type ApplicationOptions, newApplication } from "./application.ts";
 
 /** The synthesized stack on this machine, with a first tenant. */

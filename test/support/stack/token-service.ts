@@ -1,8 +1,8 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import type { Credentials } from "../../../infra/tools/api-call.ts";
 import type { RotationStep } from "../../../shared/oauth/rotation.ts";
 import type { TestAnswer, TestApi } from "../emulator/api.ts";
 import { newCaller, type TestCaller } from "../emulator/request.ts";
-import type { Credentials } from "./api-client.ts";
 
 /** An application with its secret, and the caller that made it. */
 export interface OwnApplication {
