@@ -2,7 +2,14 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { regions } from "../../../shared/domain/usage/prices.ts";
 import { type Stage, stages } from "../../../shared/routes/route.ts";
-import { helpAsked, oneOf, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
+import {
+  helpAsked,
+  oneOf,
+  readArguments,
+  runCommand,
+  UsageError,
+  wholeNumber,
+} from "../../../shared/runtime/command-line.ts";
 import { synthesizeOnce } from "../../local/synthesis.ts";
 import { type Bill, billOf } from "./bill.ts";
 import { type MonthlyTraffic, readTraffic, usualMonth } from "./mix.ts";

@@ -13,23 +13,6 @@ export interface DeployedStack {
 const unreservedConcurrency = 100;
 /** The version of the bootstrap stack that the assembly needs. */
 const bootstrapVersion = 6;
-const leastNode = [20, 19] as const;
-/** Keys of an account and region (AWS quotas: API Gateway), of which each application has one. */
-const maxKeys = 10_000;
-const keysPerPage = 500;
-const warnedKeys = 9_000;
-
-/**
- * Asserts that Node is new enough for the tools.
- * @throws UsageError when it is older
- */
-export function mustHaveNode(version: string): void {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const [leastMajor, leastMinor] = leastNode;
-  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return;
-  throw new UsageError(`Node ${version} is too old: install Node ${leastNode.join(".")} or later.`);
-}
-
 /**
  * The account that the credentials belong to.
  * @throws UsageError when AWS does not accept them
@@ -146,21 +129,4 @@ async function concurrencyOf(aws: Aws, name: string): Promise<number> {
     readonly ReservedConcurrentExecutions?: number;
   };
   return reserved;
-}
-
-/** A warning when the API keys of the region come to an end; undefined when they do not. */
-export async function keysWarning(aws: Aws): Promise<string | undefined> {
-  let count = 0;
-  let position: string | undefined;
-  do {
-    const at = position === undefined ? "" : `&position=${encodeURIComponent(position)}`;
-    const page = (await aws.get("apigateway", `/apikeys?limit=${keysPerPage}${at}`)) as {
-      readonly item?: readonly unknown[];
-      readonly position?: string;
-    };
-    count += page.item?.length ?? 0;
-    position = page.position;
-  } while (position !== undefined && count < maxKeys);
-  if (count < warnedKeys) return undefined;
-  return `${count} of the ${maxKeys} API keys of ${aws.region} are in use: revoke applications that need none.`;
 }

@@ -2,7 +2,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { type Stage, stages } from "../../../shared/routes/route.ts";
-import { helpAsked, oneOf, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
+import {
+  helpAsked,
+  oneOf,
+  readArguments,
+  runCommand,
+  UsageError,
+  wholeNumber,
+} from "../../../shared/runtime/command-line.ts";
 import type { Template } from "../../checks/assembly.ts";
 import {
   readSettings,

@@ -17,7 +17,6 @@ export interface Account {
   stack: { status: string; template: object } | undefined;
   /** Templates of its nested stacks, by logical id, which is their name as well. */
   nested: Readonly<Record<string, object>>;
-  keys: number;
   /** State of each alarm that there is. */
   alarms: Readonly<Record<string, string>>;
 }
@@ -79,7 +78,6 @@ function quietAccount(): Account {
     bootstrap: "21",
     stack: { status: "UPDATE_COMPLETE", template },
     nested: {},
-    keys: 3,
     alarms: {},
   };
 }
@@ -120,14 +118,10 @@ function answerTo(account: Account, parameters: URLSearchParams): Answer {
 }
 
 /** The answer of a service with the REST protocol; undefined when there is nothing at the path. */
-function resourceAt(account: Account, { pathname, searchParams }: URL): object | undefined {
+function resourceAt(account: Account, { pathname }: URL): object | undefined {
   if (pathname.endsWith("/account-settings")) return { AccountLimit: account.concurrency };
   const ReservedConcurrentExecutions = account.reserved[/functions\/([^/]+)\/concurrency$/.exec(pathname)?.[1] ?? ""];
-  if (ReservedConcurrentExecutions !== undefined) return { ReservedConcurrentExecutions };
-  if (pathname !== "/apikeys") return undefined;
-  const from = Number(searchParams.get("position") ?? 0);
-  const size = Math.min(500, account.keys - from);
-  return { item: Array(size).fill({}), position: from + size < account.keys ? String(from + size) : undefined };
+  return ReservedConcurrentExecutions === undefined ? undefined : { ReservedConcurrentExecutions };
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {
