@@ -6,7 +6,6 @@ import { seeded } from "../support/stack/chaos.ts";
 import { startReceiver } from "../support/stack/receiver.ts";
 import { Brokerage } from "./load/drive.ts";
 import { isEarned, isFlat, latenciesOf, missingOf } from "./load/figures.ts";
-import { endOfAxis, latencyPicture } from "./load/picture.ts";
 import { draw, endpointAt, type Known, remember, routeOf } from "./load/requests.ts";
 
 const credentials = { client_id: "app_1", client_secret: "secret" };
@@ -117,26 +116,3 @@ it.each(["open", "closed"] as const)(
     for (const error of brokerage.errors) expect(error).toMatch(/^[a-z_]+ was not answered: .*ECONNREFUSED/);
   },
 );
-
-describe("the picture", () => {
-  it.each([
-    [0.7, 1],
-    [11, 20],
-    [20, 20],
-    [340, 500],
-    [501, 1000],
-  ])("ends an axis of %d at %d", (most, end) => {
-    expect(endOfAxis(most)).toBe(end);
-  });
-
-  it("has a place for each rate, in order, and words that are safe in XML", () => {
-    const points = [
-      { rate: 20, p50: 10, p99: 100 },
-      { rate: 10, p50: 5, p99: 50 },
-    ];
-    const svg = latencyPicture(points, "a < b & c");
-    expect(svg).toContain("a &lt; b &amp; c");
-    expect(svg.match(/<circle /g)).toHaveLength(4);
-    expect(svg).toContain('points="340,152.5 620,30"');
-  });
-});

@@ -6,7 +6,6 @@ import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from ".
 import { missesOf as missesOfComparison } from "./comparison/figures.ts";
 import { compare } from "./comparison/measure.ts";
 import { peerVersions } from "./comparison/packages.ts";
-import { comparisonPicture } from "./comparison/picture.ts";
 import { comparisonReport } from "./comparison/report.ts";
 import { measureAll, missesOf } from "./functions/measured.ts";
 import { changeReport, functionsReport, type Recorded, recordOf } from "./functions/report.ts";
@@ -17,7 +16,7 @@ import type { Workload } from "./workload.ts";
 const help = `Measures the functions as they are deployed, and the same requests by frameworks.
 
 npm run bench -- [options]
-  --peers          compares with Hono, Express, Fastify and NestJS alone, 3 min; writes PEERS.md and PEERS.svg
+  --peers          compares with Hono, Express, Fastify and NestJS alone, 3 min; writes PEERS.md
   --functions      measures all functions alone, 8 min; writes RESULTS.md
   --quick          functions whose bundles differ from those of RESULTS.md, in less than 3 min; writes nothing
   --only <text>    functions whose file holds this text; writes nothing
@@ -86,9 +85,7 @@ async function measurePeers({ workload, rounds = defaults.comparison }: Run): Pr
   const comparison = await compare(workload, rounds);
   const text = comparisonReport(comparison, { rounds, runtime: runtime(), versions: await peerVersions() });
   console.log(text);
-  const note = `Multiples of this service, medians of ${rounds} rounds and their range (test/bench/PEERS.md)`;
   await writeFile(fileAt("PEERS.md"), text);
-  await writeFile(fileAt("PEERS.svg"), comparisonPicture(comparison, note));
   return missesOfComparison(comparison);
 }
 

@@ -25,7 +25,6 @@ export function comparisonReport(
   const versions = Object.entries(given.versions).map(([name, version]) => `${name} ${version}`);
   return [
     "# The service compared with frameworks",
-    "![Bars of bundle sizes and processor times, as multiples of those of this service](PEERS.svg)",
     method(given.rounds, given.runtime),
     ...tables,
     "## What must hold",

@@ -22,7 +22,6 @@ export function reportOf(told: Told, report: LoadReport): string {
     "Milliseconds from the moment at which a request was due. The share is that of the mix, in percent.\n",
     routesTable(report),
     "\n## Latency against rate\n",
-    "![Latency against rate](LOAD.svg)\n",
     pointsTable(report),
     "\n## Events\n",
     eventsText(report),

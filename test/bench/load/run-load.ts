@@ -8,7 +8,14 @@ import { eventually } from "../../support/wait.ts";
 import { type Backlog, backlogOf, memoryOf } from "./backlog.ts";
 import { Brokerage, Inbox, type Loop } from "./drive.ts";
 import { type Answered, isFlat, latenciesOf, type MemorySample, missingOf, quantile } from "./figures.ts";
-import type { Point } from "./picture.ts";
+
+/** Latency at one rate, in milliseconds. */
+interface Point {
+  /** Requests a second of all applications together. */
+  readonly rate: number;
+  readonly p50: number;
+  readonly p99: number;
+}
 
 /** What is run. */
 export interface LoadOptions {
@@ -18,7 +25,7 @@ export interface LoadOptions {
   readonly applications: number;
   /** Requests a second of each application. */
   readonly rate: number;
-  /** Parts of that rate at which the picture's points are measured after the run, a tenth of its time each. */
+  /** Parts of that rate at which latencies are measured after the run, a tenth of its time each. */
   readonly steps: readonly number[];
   readonly seed: number;
   readonly log: (line: string) => void;

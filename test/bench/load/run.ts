@@ -4,21 +4,20 @@ import { fileURLToPath } from "node:url";
 import { synthesizeOnce } from "../../../infra/local/synthesis.ts";
 import { limits } from "../../../shared/limits.ts";
 import { helpAsked, readArguments, runCommand, UsageError, wholeNumber } from "../../../shared/runtime/command-line.ts";
-import { latencyPicture } from "./picture.ts";
 import { reportOf } from "./report.ts";
 import { runLoad } from "./run-load.ts";
 
 const help = `Sends the requests of brokerages to the local service and looks at what they wait for.
 
 npm run load -- [options]
-  --minutes <n>       length of the run (default 5); a warm-up and the points of the picture take half as long again
+  --minutes <n>       length of the run (default 5); a warm-up and further rates take half as long again
   --applications <n>  brokerages with an application each (default 10)
   --rate <n>          percent of the rate limit of each application (default 20)
   --loop <kind>       open: requests start at their times; closed: each waits for the one before (default open)
   --seed <n>          of the order of requests (default 1)
   --help              this text
 
-infra/tools/cost/mix.ts states how often each endpoint is called. Writes test/bench/LOAD.md and its picture. Ends with 1
+infra/tools/cost/mix.ts states how often each endpoint is called. Writes test/bench/LOAD.md. Ends with 1
 when anything but an earned 429 was refused, when memory grew, or when an event was not published and delivered.`;
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
@@ -50,8 +49,6 @@ await runCommand(async () => {
   const report = await runLoad(options);
   const text = reportOf({ ...options, percent }, report);
   writeFileSync(join(folder, "LOAD.md"), text);
-  const caption = `Latency against rate, ${options.applications} applications, ${loop} loop`;
-  writeFileSync(join(folder, "LOAD.svg"), latencyPicture(report.points, caption));
   console.log(text);
   for (const fault of report.faults.slice(0, 50)) console.log(`  FAULT ${fault}`);
   if (report.faults.length > 0) process.exitCode = 1;

@@ -36,7 +36,7 @@ const rootEntries = [
 /** Names that say nothing about what a file holds. */
 const emptyNames = new Set(["util", "utils", "helper", "helpers", "common", "commons", "misc"]);
 
-const pages = ["DOLLARS", "LATENCY", "LOAD", "PEERS", "RESULTS", "SCALE", "STREAM"];
+const pages = ["LATENCY", "LOAD", "PEERS", "RESULTS", "SCALE", "STREAM"];
 const capitals = ["CHANGELOG", "CONTRIBUTING", "README", ...pages];
 const capitalNames = new Set(["LICENSE", ...capitals.map((name) => `${name}.md`)]);
 
