@@ -1,5 +1,6 @@
-import { deflateSync, gzipSync } from "node:zlib";
-import { allValues, type Exchange, lastValue, type Reply } from "./exchange.ts";
+import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
+import { allValues, type Exchange, type HeaderList, lastValue, type Reply } from "./exchange.ts";
+import { Fault } from "./fault.ts";
 
 const codings = { gzip: gzipSync, deflate: deflateSync } as const;
 type Coding = keyof typeof codings;
@@ -26,4 +27,28 @@ function preferred(accepted: string): Coding | undefined {
   });
   const [best] = wishes.filter(({ weight }) => weight > 0).toSorted((a, b) => b.weight - a.weight);
   return best !== undefined && Object.hasOwn(codings, best.name) ? (best.name as Coding) : undefined;
+}
+
+const decoders: Readonly<Record<string, (body: Buffer, options: { readonly maxOutputLength: number }) => Buffer>> = {
+  gzip: gunzipSync,
+  deflate: inflateSync,
+  identity: (body) => body,
+};
+
+/**
+ * The body of a request without its content coding (AWS docs: "Call an API method with a compressed payload"): a coding
+ * that API Gateway does not know is refused, and so is a body that has another one. The bound counts what it is then.
+ * @throws Fault UNSUPPORTED_MEDIA_TYPE, REQUEST_TOO_LARGE
+ */
+export function decompressed(body: Buffer, headers: HeaderList, mostBytes: number): Buffer {
+  const coding = allValues(headers, "Content-Encoding").join(",").trim().toLowerCase();
+  if (coding === "" || body.length === 0) return body;
+  const decode = Object.hasOwn(decoders, coding) ? decoders[coding] : undefined;
+  if (decode === undefined) throw new Fault("UNSUPPORTED_MEDIA_TYPE", { reason: "the content coding is not known" });
+  try {
+    return decode(body, { maxOutputLength: mostBytes });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw new Fault("REQUEST_TOO_LARGE");
+    throw new Fault("UNSUPPORTED_MEDIA_TYPE", { reason: "the body has another content coding" });
+  }
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { readBody } from "../request-body.ts";
+import { decompressed } from "./compression.ts";
 import type { Reply } from "./exchange.ts";
 import { Fault } from "./fault.ts";
 import type { Pipeline } from "./pipeline.ts";
@@ -118,7 +119,16 @@ export class GatewayServer {
     if (body === undefined) {
       return this.refuse(message, response, target, nowMs, new Fault("REQUEST_TOO_LARGE"));
     }
-    send(response, await this.pipeline.answer(newExchange(message, target, body, nowMs)), false);
+    send(response, await this.answerWhole(message, target, body, nowMs), false);
+  }
+
+  private async answerWhole(message: IncomingMessage, target: Target, sent: Buffer, nowMs: number): Promise<Reply> {
+    try {
+      const body = decompressed(sent, headerList(message), payloadLimit);
+      return await this.pipeline.answer(newExchange(message, target, body, nowMs));
+    } catch (cause) {
+      return this.pipeline.refuse(newExchange(message, target, Buffer.alloc(0), nowMs), cause);
+    }
   }
 
   /** Answers before the body was read; what is still coming in is thrown away, and the connection ends. */

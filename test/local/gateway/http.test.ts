@@ -1,3 +1,4 @@
+import { deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { api, ask, eventsOf, proxyTo, resource, testHost, wire, withGateway } from "./support.ts";
 
@@ -45,6 +46,49 @@ describe("HTTP/1.1", () => {
       const text = "GET http://elsewhere/v2/echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
       expect(await wire(origin, text)).toMatch(/^HTTP\/1\.1 200 /);
     });
+  });
+
+  it.each([
+    ["gzip", gzipSync],
+    ["GZIP", gzipSync],
+    ["deflate", deflateSync],
+    ["identity", Buffer.from],
+  ] as const)("gives the function the body without its coding %s", async (coding, encode) => {
+    await withGateway(graph, echo(), async (origin) => {
+      const headers: [string, string][] = [["Content-Encoding", coding]];
+      const body = encode(Buffer.from('{"amount":"1.00"}'));
+      const answer = await ask(origin, "/v2/echo", { method: "POST", headers, body });
+      expect([answer.status, answer.json()]).toEqual([200, '{"amount":"1.00"}']);
+      expect((await ask(origin, "/v2/echo", { method: "POST", headers })).status).toBe(200);
+    });
+  });
+
+  it.each([
+    ["a coding that is not known", "br", gzipSync("{}")],
+    ["two codings", "gzip, gzip", gzipSync(gzipSync("{}"))],
+    ["a body that has another one", "gzip", deflateSync("{}")],
+    ["a body that has none", "gzip", Buffer.from("{}")],
+    ["a body that is cut off", "gzip", gzipSync("a".repeat(100)).subarray(0, 20)],
+  ])("answers 415 to %s, and no function sees it", async (_, coding, body) => {
+    const host = echo();
+    await withGateway(graph, host, async (origin) => {
+      const headers: [string, string][] = [["Content-Encoding", coding]];
+      const answer = await ask(origin, "/v2/echo", { method: "POST", headers, body });
+      expect([answer.status, answer.json()]).toEqual([415, { message: "Unsupported Media Type" }]);
+    });
+    expect(eventsOf(host, "echo")).toEqual([]);
+  });
+
+  it("counts the bytes of a body without its coding, up to 10 MB", async () => {
+    const host = echo();
+    await withGateway(graph, host, async (origin) => {
+      const headers: [string, string][] = [["Content-Encoding", "gzip"]];
+      const body = gzipSync(Buffer.alloc(10 * 1024 * 1024 + 1, "a"));
+      expect(body.length).toBeLessThan(20_000);
+      const answer = await ask(origin, "/v2/echo", { method: "POST", headers, body });
+      expect([answer.status, answer.json()]).toEqual([413, { message: "Request Too Long" }]);
+    });
+    expect(eventsOf(host, "echo")).toEqual([]);
   });
 
   it("takes header lines up to 10,240 bytes together and refuses more with 431", async () => {
