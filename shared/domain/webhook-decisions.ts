@@ -1,5 +1,6 @@
+import { eventScopes, standardScopes } from "../event-scopes.ts";
 import { limits } from "../limits.ts";
-import { type EventType, eventScopes, eventTypes } from "../schema/event-types.ts";
+import type { EventType } from "../schema/event-types.ts";
 import type { CreateWebhookEndpoint, RotateWebhookSecret, UpdateWebhookEndpoint } from "../schema/webhook.ts";
 import { type Change, type Context, type Decision, type FieldError, later, refuse, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
@@ -43,11 +44,10 @@ function refuseFaults(errors: readonly FieldError[]) {
  * the rights of its maker end, as an application does; so who changes where it sends, or what, must hold them.
  */
 function refuseUnread(types: WebhookEndpoint["event_types"], { scopes }: Context) {
-  const sent = types.flatMap((type) => (type === "*" ? eventTypes : [type as EventType]));
-  const beyond = sent.find((type) => !scopes.includes(eventScopes[type]));
-  if (beyond === undefined) return undefined;
-  const scope = eventScopes[beyond];
-  return refuse("insufficient_scope", `The endpoint receives ${beyond}, which requires the scope ${scope}.`, {
+  const asked = types.flatMap((type) => (type === "*" ? standardScopes : [eventScopes[type as EventType]]));
+  const scope = asked.find((each) => !scopes.includes(each));
+  if (scope === undefined) return undefined;
+  return refuse("insufficient_scope", `The endpoint receives events that require the scope ${scope}.`, {
     extra: { scope },
   });
 }

@@ -1,11 +1,12 @@
 import type { $ZodType } from "zod/v4/core";
-import { personalMembers } from "../schema/audit/personal-members.ts";
+import { personalMembers } from "../personal-members.ts";
+import { eventScopes } from "../event-scopes.ts";
 import { limits } from "../limits.ts";
 import type { Route } from "../routes/route.ts";
 import { LiquidatedAccount } from "../schema/account.ts";
 import { AuditSeal } from "../schema/audit/seal.ts";
 import { BrokerageEvent, EventTypeSchema, Restore } from "../schema/event.ts";
-import { type EventType, eventScopes, eventTexts } from "../schema/event-types.ts";
+import { type EventType, eventTexts } from "../schema/event-types.ts";
 import { CommandNotice } from "../schema/feed/command.ts";
 import { Drift } from "../schema/feed/drift.ts";
 import { FeedSource } from "../schema/feed/source.ts";

@@ -1,5 +1,3 @@
-import type { Scope } from "./scope.ts";
-
 /** The nine event types of the specification. */
 export const eventTypes = [
   "client.created",
@@ -37,37 +35,6 @@ export const optInEventTypes = [
 
 /** One event type. */
 export type EventType = (typeof eventTypes)[number] | (typeof optInEventTypes)[number];
-
-/** Which scope reads the resource that the events of a type hold. */
-export const eventScopes: Readonly<Record<EventType, Scope>> = {
-  "client.created": "clients:read",
-  "client.verified": "clients:read",
-  "client.updated": "clients:read",
-  "account.created": "accounts:read",
-  "account.updated": "accounts:read",
-  "margin.call": "accounts:read",
-  "margin.recovered": "accounts:read",
-  "stop.out": "accounts:read",
-  "transaction.created": "transactions:read",
-  "transaction.completed": "transactions:read",
-  "transaction.updated": "transactions:read",
-  "transaction.unapproved": "transactions:read",
-  "trade.opened": "trading:read",
-  "trade.closed": "trading:read",
-  "command.issued": "feed:read",
-  "command.settled": "feed:read",
-  "drift.detected": "transactions:read",
-  "drift.resolved": "transactions:read",
-  "feed.stale": "feed:read",
-  "feed.recovered": "feed:read",
-  "feed.snapshots_late": "feed:read",
-  "feed.snapshots_resumed": "feed:read",
-  "audit.sealed": "audit:read",
-  "brokerage.restored": "settings:read",
-  "owner.added": "operators:write",
-  "operator.ended": "operators:write",
-  "reconciliation.difference_found": "reports:read",
-};
 
 /** When an event of each type is sent, as the API publishes it. */
 export const eventTexts: Readonly<Record<EventType, string>> = {

@@ -2,7 +2,7 @@ import { limits } from "../../limits.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Digest } from "./chain.ts";
 import type { AuditedChange } from "./changes.ts";
-import { type PersonKind, payeeMembers, personalMembers } from "../../schema/audit/personal-members.ts";
+import { type PersonKind, payeeMembers, personalMembers } from "../../personal-members.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AuditedEvent, entryOf } from "../../../shared/domain/audit/entry.ts";
 import { boundedValues, personalIn, sealedMark, withValues } from "../../../shared/domain/audit/personal.ts";
-import { impersonalMembers, payeeMembers, personalMembers } from "../../../shared/schema/audit/personal-members.ts";
+import { impersonalMembers, payeeMembers, personalMembers } from "../../../shared/personal-members.ts";
 import { limits } from "../../../shared/limits.ts";
 import { sha256 } from "../../../shared/runtime/digest.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
