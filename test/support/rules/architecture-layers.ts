@@ -19,6 +19,8 @@ const rulesOfTheBusiness = [
   "shared/limits.ts",
   "shared/currencies.ts",
   "shared/roles.ts",
+  "shared/event-scopes.ts",
+  "shared/personal-members.ts",
 ];
 
 /** The layers; the first that matches a file is its layer. Files of one layer import each other freely. */
@@ -30,6 +32,8 @@ const layers: readonly Layer[] = [
   { path: "shared/hosts.ts", values: [], types: ["shared/routes/"] },
   // The list of scopes is data that imports nothing; the role of an owner is all of it.
   { path: "shared/roles.ts", values: ["shared/schema/scope.ts"] },
+  { path: "shared/event-scopes.ts", values: [], types: ["shared/schema/"] },
+  { path: "shared/personal-members.ts", values: [] },
   { path: "shared/runtime/", values: ["shared/limits.ts"] },
   {
     path: "shared/schema/",
@@ -37,7 +41,10 @@ const layers: readonly Layer[] = [
   },
   {
     path: "shared/domain/",
-    values: ["shared/limits.ts", "shared/text.ts", "shared/calendar.ts", "shared/currencies.ts", "shared/roles.ts"],
+    values: [
+      ...["shared/limits.ts", "shared/text.ts", "shared/calendar.ts", "shared/currencies.ts", "shared/roles.ts"],
+      ...["shared/event-scopes.ts", "shared/personal-members.ts"],
+    ],
     types: ["shared/schema/"],
   },
   { path: "shared/routes/", values: ["shared/schema/", "shared/limits.ts"] },
@@ -64,6 +71,7 @@ const layers: readonly Layer[] = [
     path: "shared/openapi/",
     values: [
       ...["shared/routes/", "shared/schema/", "shared/limits.ts", "shared/hosts.ts"],
+      ...["shared/event-scopes.ts", "shared/personal-members.ts"],
       // The scopes of the channels are data of a rule.
       "shared/domain/stream/subscription.ts",
       "shared/runtime/command-line.ts",
