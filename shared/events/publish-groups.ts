@@ -4,7 +4,7 @@ import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { isUnavailable } from "../runtime/unavailable.ts";
 import { readable, UnreadableItem } from "../runtime/unreadable.ts";
 import { type SweepResult, sweepKeys } from "../table/due.ts";
-import { type Key, type Outbox, outboxes, waitingOutboxes } from "../table/entities.ts";
+import { type Key, type Outbox, outboxes } from "../table/entities.ts";
 import { readEach } from "../table/store.ts";
 import { fanOutFresh, fanOutRecent } from "./fan-out-queue.ts";
 import { countTry, park, takeTryBack, triesOf } from "./parking.ts";
@@ -56,7 +56,7 @@ async function publishGroup(
 /** The outbox items of messages that are still there, in the order of their commits. What cannot be read is parked. */
 async function waitingOf(wakes: readonly Wake[]): Promise<readonly Outbox[]> {
   const keys = [...new Map(wakes.flatMap((wake) => wake.keys).map((key) => [`${key.pk} ${key.sk}`, key])).values()];
-  const found = await readEach(keys, { kind: waitingOutboxes });
+  const found = await readEach(keys, { kind: outboxes });
   for (const [at, key] of keys.entries()) if (found[at] instanceof UnreadableItem) await park(key, found[at]);
   return inCommitOrder(readable(found).filter((item) => item !== undefined));
 }

@@ -12,8 +12,8 @@ import {
   events,
   type Outbox,
   outboxes,
+  outboxParts,
   type PublishedEvent,
-  waitingOutboxParts,
 } from "../table/entities.ts";
 import { packPayload } from "../table/event-payload.ts";
 import { isStored } from "../table/expression.ts";
@@ -32,7 +32,7 @@ import type { RunReads } from "./run-reads.ts";
 async function inFull(item: Outbox): Promise<Outbox> {
   if (item.parts === undefined) return item;
   const keys = partKeys(item);
-  const [stored, parts] = await Promise.all([readKeys([outboxes.keyOf(item)]), findAll(waitingOutboxParts, keys)]);
+  const [stored, parts] = await Promise.all([readKeys([outboxes.keyOf(item)]), findAll(outboxParts, keys)]);
   if (stored[0] === undefined) return item;
   if (parts.length < item.parts) throw new Unavailable("A part of an outbox item is not there yet.");
   return { ...item, events: [...item.events, ...parts.flatMap(({ events: texts }) => texts)] };
@@ -160,7 +160,6 @@ function publishedEvent(
 ): PublishedEvent {
   const moment = nowMs();
   const id = eventId(Date.parse(body.created_at), newId("evt"), sequence);
-  // An item of former code holds `object`, `api_version` and `timestamp` as well, with these values.
   const { type, created_at, ...rest } = body;
   const shown = {
     id,
@@ -177,12 +176,12 @@ function publishedEvent(
       resource: { href: absolute(addressOf(body)) },
     },
   };
-  const identity = { id, created_at: body.created_at, resource_id: body.resource.id, account_id, client_id };
+  const identity = { id, created_at, resource_id: body.resource.id, account_id, client_id };
   return {
     ...identity,
     tenant_id: tenant,
     sequence,
-    type: body.type,
+    type,
     published_at: new Date(moment).toISOString(),
     payload: packPayload(identity, JSON.stringify(shown)),
     ...(subscribers.length === 0 ? {} : dueTo(subscribers, moment)),

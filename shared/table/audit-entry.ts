@@ -1,4 +1,3 @@
-import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { canonicalJson } from "../domain/audit/canonical-json.ts";
 import { type ChainedEntry, chained, type Link } from "../domain/audit/chain.ts";
 import type { AuditEntry } from "../domain/audit/entry.ts";
@@ -6,6 +5,7 @@ import { sha256 } from "../runtime/digest.ts";
 import { causeOf, log } from "../runtime/log.ts";
 import type { AuditPage } from "./entities.ts";
 import { payloadDictionary } from "./packed/dictionary.ts";
+import { packText, unpackText } from "./packed/text.ts";
 
 /** An entry as it is shown and exported. */
 export type ShownAudit = AuditEntry & ChainedEntry;
@@ -14,19 +14,6 @@ export type ShownAudit = AuditEntry & ChainedEntry;
 export function linkedAudit(entry: ShownAudit): object {
   return { ...entry, _links: { self: { href: `/v2/audit_log/${entry.id}` } } };
 }
-
-/** What entries have in common, in the order of canonical JSON. Another text is another schema version of pages. */
-export const entryDictionary =
-  '"resource":{"id":"acc_01","type":"account"}}"resource":{"id":"cli_01","type":"client"}}],"code":null,"count":1,' +
-  '"resource":{"id":"txn_01","type":"transaction"}}],"code":null,"count":1,"id":"aud_01' +
-  '"after":{"status":"completed"},"before":{"status":"pending"},"outcome":"refused","request_id":"' +
-  '{"action":"update_","actor":{"id":"opr_01","name":"","type":"operator"{"action":"create_' +
-  '","actor":{"id":"app_01","name":"","type":"application"},"at":"2026-","changes":[{"after":{' +
-  '"created_at":"2026-","updated_at":"2026-","version":1},"before":null,"resource":{"id":"' +
-  '"type":"transaction"}}],"code":null,"count":1,"id":"aud_01","ip":"","object":"audit_entry","outcome":"succeeded",' +
-  '"request_id":"","resource":{"id":"","type":""},"sequence":"1","user_agent":"';
-
-const dictionary = Buffer.from(`${payloadDictionary}${entryDictionary}`);
 
 /** Adds entries to the chain of a tenant, as one page. Returns how it is stored, and the head of the chain after it. */
 export function auditPage(
@@ -46,7 +33,7 @@ export function auditPage(
     ...place,
     first: before.sequence + 1,
     count: entries.length,
-    body: deflateRawSync(lines.join("\n"), { dictionary }),
+    body: packText(lines.join("\n"), payloadDictionary),
     previous_hash: Buffer.from(before.hash, "hex"),
     hashes: Buffer.from(hashes.join(""), "hex"),
   };
@@ -58,7 +45,7 @@ export function entriesOf({ body, previous_hash, hashes }: AuditPage): readonly 
   const bytes = Buffer.from(hashes);
   const hashAt = (place: number) =>
     place < 0 ? Buffer.from(previous_hash).toString("hex") : bytes.toString("hex", place * 32, (place + 1) * 32);
-  const lines = inflateRawSync(body, { dictionary }).toString().split("\n");
+  const lines = unpackText(body, payloadDictionary).toString().split("\n");
   return lines.map((line, place) => ({
     ...JSON.parse(line),
     previous_hash: hashAt(place - 1),

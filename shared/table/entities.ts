@@ -16,5 +16,4 @@ export * from "./entities/stream.ts";
 export * from "./entities/trading.ts";
 export * from "./entities/transactions.ts";
 export * from "./entities/usage.ts";
-export * from "./entities/waiting-outboxes.ts";
 export * from "./entities/webhooks.ts";

@@ -17,9 +17,7 @@ export function packPayload(event: Identity, text: string): Uint8Array {
 
 /** The bytes that are shown of an event, and signed and posted: as they were made at publication. */
 export function payloadBytes(event: PublishedEvent | SampleEvent): Uint8Array {
-  const { payload } = event;
-  if (typeof payload === "string") return Buffer.from(payload);
-  return unpackText(payload, knownOf(event as PublishedEvent));
+  return isSample(event) ? Buffer.from(event.payload) : unpackText(event.payload, knownOf(event));
 }
 
 /**
@@ -41,6 +39,10 @@ export interface EventPayload {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-function knownOf({ id, created_at, resource_id, account_id, client_id }: Identity) {
-  return [payloadDictionary, id, created_at, resource_id, account_id, client_id] as const;
+function isSample(event: PublishedEvent | SampleEvent): event is SampleEvent {
+  return typeof event.payload === "string";
+}
+
+function knownOf({ id, created_at, resource_id, account_id, client_id }: Identity): string {
+  return [payloadDictionary, id, created_at, resource_id, account_id, client_id].join();
 }

@@ -72,20 +72,8 @@ export const outboxType = "OUTBOX";
 /** Item type of what does not fit an outbox item; it is found by that item alone. */
 export const outboxPartType = "OUTBOXPART";
 
-/**
- * Schema version of the items of a type, as this code writes them: 1 unless it is named here. An item that says none is
- * of version 1 too: it was written before items said theirs. What an older version looked like is stated where the type
- * is read.
- */
-export function schemaVersion(type: string): number {
-  return schemaVersions[type] ?? 1;
-}
-
-const schemaVersions: Readonly<Record<string, number>> = {
-  [eventType]: 2,
-  [outboxType]: 2,
-  [outboxPartType]: 2,
-};
+/** Schema version of the items that this code writes, and the newest that it reads. */
+export const schemaVersion: number = 1;
 
 /** Item type of entries of the audit. */
 export const auditPageType = "AUDIT";

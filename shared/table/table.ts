@@ -90,7 +90,7 @@ export function readItem<T>(item: Readonly<Record<string, unknown>>, kind?: Form
 
 function fieldsOf(item: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { et: type, [versionAttribute]: version = 1 } = item;
-  if (!(typeof version === "number" && version <= schemaVersion(String(type)))) {
+  if (!(typeof version === "number" && version <= schemaVersion)) {
     throw new Error(`schema version ${version} of ${type} is not known`);
   }
   const fields: Record<string, unknown> = {};

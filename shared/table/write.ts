@@ -70,7 +70,7 @@ export function itemOf<T extends object>(entity: Entity<T>, item: T): Record<str
 
 /** What every item says of itself: its type, and the schema version that it is written in. */
 export function typeTag(type: string): Readonly<Record<string, string | number>> {
-  return { et: type, [versionAttribute]: schemaVersion(type) };
+  return { et: type, [versionAttribute]: schemaVersion };
 }
 
 function placeOf(key: Key) {

@@ -14,6 +14,7 @@ import {
   sequences,
   transactions,
 } from "../../shared/table/entities.ts";
+import { packText } from "../../shared/table/packed/text.ts";
 import { brokerage } from "../support/builders/brokerage.ts";
 import { putItems, writeOf } from "../support/builders/trading-data.ts";
 import { startApi, type TestAnswer } from "../support/emulator/api.ts";
@@ -94,7 +95,7 @@ beforeAll(async () => {
     };
     const event: PublishedEvent = {
       ...{ id, tenant_id: tenant, sequence, type: "account.updated", resource_id: account_id, account_id, client_id },
-      ...{ created_at: now, published_at: now, payload: JSON.stringify(body) },
+      ...{ created_at: now, published_at: now, payload: packText(JSON.stringify(body)) },
       expires_at: 4_000_000_000,
     };
     writes.push(writeOf(api, events, event));

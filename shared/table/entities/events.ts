@@ -1,10 +1,11 @@
 import { limits } from "../../limits.ts";
 import { traceBytes, traceOfBytes } from "../../runtime/trace.ts";
-import { outboxDictionary } from "../packed/outbox-dictionary.ts";
-import { packText } from "../packed/text.ts";
+import { packText, unpackText } from "../packed/text.ts";
 import { eventType, outboxPartType, outboxType } from "../table-shape.ts";
 import { type AuditPointer, auditPointers } from "./audit.ts";
 import { crockford, dueKeys, type Entity, type IndexKeys, inBase32, type Key, ulidOf } from "./keys.ts";
+
+type Stored = Readonly<Record<string, unknown>>;
 
 /** The events of one commit, in order, until they are published. Inserted and deleted, never updated. */
 export interface Outbox {
@@ -31,8 +32,7 @@ export interface Outbox {
 
 /**
  * Outbox items: next to the resource they are about, and in the due index until they are published. What the audit
- * keeps and the events are stored as one deflated text, a line each (ADR 0038). In schema version 1 they were
- * attributes of their own. `waitingOutboxes` reads them, which a function that only commits does not ship.
+ * keeps and the events are stored as one deflated text, a line each (ADR 0038).
  */
 export const outboxes = {
   et: outboxType,
@@ -44,8 +44,19 @@ export const outboxes = {
   toStored: ({ id: _id, root_id, wake_at: _wake, trace_id, audit = "", events: texts, ...item }: Outbox) => ({
     ...item,
     ...storedTrace(trace_id),
-    events: packText([audit, ...texts].join("\n"), [outboxDictionary, root_id, item.created_at]),
+    events: packText([audit, ...texts].join("\n")),
   }),
+  fromStored: ({ pk, sk, due_sk, events: packed, ...stored }: Stored) => {
+    const [audit, ...texts] = linesIn(packed);
+    return {
+      ...readTrace(stored),
+      ...(audit === "" ? {} : { audit }),
+      id: String(sk).replace("OUTBOX#", "obx_"),
+      root_id: String(pk).slice(String(pk).indexOf("#") + 1),
+      wake_at: String(due_sk).split("|")[0],
+      events: texts,
+    };
+  },
 } satisfies Entity<Outbox> & Record<string, unknown>;
 
 /** Events of a commit that its outbox item has no room for. Inserted and deleted together with it. */
@@ -67,9 +78,17 @@ export const outboxParts = {
   }),
   toStored: ({ events: texts, ...part }: OutboxPart) => ({
     ...part,
-    events: packText(texts.join("\n"), [outboxDictionary, part.root_id]),
+    events: packText(texts.join("\n")),
   }),
+  fromStored: ({ events: packed }: Stored) => ({ events: linesIn(packed) }),
 } satisfies Entity<OutboxPart> & Record<string, unknown>;
+
+/** The lines of a packed text. JSON has no line break, so a line holds one whole. */
+function linesIn(packed: unknown): readonly string[] {
+  return unpackText(packed as Uint8Array)
+    .toString()
+    .split("\n");
+}
 
 /** An endpoint that an event is owed to, and how often it had been switched on again by then. */
 export interface OwedEndpoint {
@@ -89,8 +108,8 @@ export interface PublishedEvent {
   readonly created_at: string;
   /** When it got its number. It rises with the sequence, which `created_at` need not. */
   readonly published_at: string;
-  /** The event as JSON, made once at publication: deflated, or its text. */
-  readonly payload: Uint8Array | string;
+  /** The event as JSON, made once at publication and deflated. */
+  readonly payload: Uint8Array;
   /** Endpoints that subscribed to it when it was published, each as often as it had been switched on again by then. */
   readonly endpoints?: readonly OwedEndpoint[];
   /** When the sweep looks for it, RFC 3339; absent without subscribers, or when all its deliveries exist. */
@@ -106,7 +125,7 @@ export interface PublishedEvent {
  * Events of a tenant by sequence: each million in lanes, so that consecutive numbers are written to different
  * partitions. Lists: by resource, by account; those whose deliveries are not made yet are in `due`. The first event of
  * a commit also finds its entry of the audit, by actor and by resource. An item is to fit one write unit, so what its
- * keys say is not said again, and endpoints are stored as bytes.
+ * keys say is not said again, and endpoints are stored as one text.
  */
 export const events = {
   et: eventType,
@@ -135,13 +154,13 @@ export const events = {
   toStored: ({ tenant_id: _tenant, wake_at: _wake, audit: _audit, endpoints, trace_id, ...item }: PublishedEvent) => ({
     ...item,
     ...storedTrace(trace_id),
-    ...(endpoints === undefined ? {} : { endpoints: packEndpoints(endpoints) }),
+    ...(endpoints?.length ? { endpoints: endpoints.map(({ id, epoch }) => `${id}:${epoch}`).join() } : {}),
   }),
-  fromStored: ({ pk, due_sk, endpoints, ...stored }: Readonly<Record<string, unknown>>) => ({
+  fromStored: ({ pk, due_sk, endpoints, ...stored }: Stored) => ({
     ...readTrace(stored),
     tenant_id: String(pk).split("|")[0],
     ...(due_sk === undefined ? {} : { wake_at: String(due_sk).split("|")[0] }),
-    ...(endpoints instanceof Uint8Array ? { endpoints: unpackEndpoints(endpoints) } : {}),
+    ...(typeof endpoints === "string" ? { endpoints: endpointsOf(endpoints) } : {}),
   }),
 } satisfies Entity<PublishedEvent> & Record<string, unknown>;
 
@@ -155,57 +174,20 @@ function storedTrace(trace: string | undefined): { readonly trace_id?: Uint8Arra
 }
 
 /** The trace of an event or an outbox item as it is stored, where it has one. */
-export function readTrace({ trace_id: stored }: Readonly<Record<string, unknown>>): { readonly trace_id?: string } {
+export function readTrace({ trace_id: stored }: Stored): { readonly trace_id?: string } {
   return stored instanceof Uint8Array ? { trace_id: traceOfBytes(stored) } : {};
 }
 
-/** Bytes of an endpoint as it is stored: its ULID, then its epoch. */
-const endpointBytes = { id: 16, epoch: 3 } as const;
-
-/**
- * Endpoints as bytes, 19 each: a list of maps would make the item of an event with some of them larger than one write
- * unit.
- * @throws Error for an identifier that is no ULID
- */
-function packEndpoints(endpoints: readonly OwedEndpoint[]): Uint8Array {
-  const { id: idBytes, epoch: epochBytes } = endpointBytes;
-  const bytes = Buffer.alloc(endpoints.length * (idBytes + epochBytes));
-  for (const [place, { id, epoch }] of endpoints.entries()) {
-    const at = place * (idBytes + epochBytes);
-    let value = 0n;
-    for (const character of ulidOf(id)) value = value * 32n + BigInt(crockford.indexOf(character));
-    const digits = value.toString(16).padStart(idBytes * 2, "0");
-    if (`whe_${ulidIn(value)}` !== id || digits.length > idBytes * 2) throw new Error(`${id} is no id of an endpoint.`);
-    bytes.write(digits, at, "hex");
-    bytes.writeUIntBE(epoch, at + idBytes, epochBytes);
-  }
-  return bytes;
-}
-
-function unpackEndpoints(stored: Uint8Array): readonly OwedEndpoint[] {
-  const { id: idBytes, epoch: epochBytes } = endpointBytes;
-  const bytes = Buffer.from(stored);
-  return Array.from({ length: endpointsIn(bytes) }, (_, place) => {
-    const at = place * (idBytes + epochBytes);
-    const value = BigInt(`0x${bytes.toString("hex", at, at + idBytes)}`);
-    return { id: `whe_${ulidIn(value)}`, epoch: bytes.readUIntBE(at + idBytes, epochBytes) };
+function endpointsOf(stored: string): readonly OwedEndpoint[] {
+  return stored.split(",").map((each) => {
+    const [id = "", epoch] = each.split(":");
+    return { id, epoch: Number(epoch) };
   });
 }
 
-/** To how many endpoints an event went, by what is stored of them. */
-export function endpointsIn(stored: PublishedEvent["endpoints"] | Uint8Array): number {
-  if (!(stored instanceof Uint8Array)) return stored?.length ?? 0;
-  return stored.length / (endpointBytes.id + endpointBytes.epoch);
-}
-
-function ulidIn(value: bigint): string {
-  let rest = value;
-  let text = "";
-  while (text.length < 26) {
-    text = crockford.charAt(Number(rest % 32n)) + text;
-    rest /= 32n;
-  }
-  return text;
+/** To how many endpoints an event went, as they are stored or read. */
+export function endpointsIn(endpoints: PublishedEvent["endpoints"] | string): number {
+  return (typeof endpoints === "string" ? endpointsOf(endpoints) : endpoints)?.length ?? 0;
 }
 
 /** How far the events of a tenant are numbered; moved on by the publisher only. */

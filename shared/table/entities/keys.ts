@@ -37,7 +37,7 @@ export interface Entity<T> {
   readonly indexesOf?: (item: T) => IndexKeys;
   /** The attributes that are stored of an item, where they are not its own members. */
   readonly toStored?: (item: T) => Readonly<Record<string, unknown>>;
-  /** The members that `toStored` left out or changed, from an item as it is stored in this or a former version. */
+  /** The members that `toStored` left out or changed, from an item as it is stored. */
   readonly fromStored?: (stored: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 }
 

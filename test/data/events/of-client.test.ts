@@ -2,6 +2,7 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, describe, expect, it } from "vitest";
 import { replyExamples } from "../../../shared/openapi/examples.ts";
 import { eventId, events, type PublishedEvent, sequences } from "../../../shared/table/entities.ts";
+import { packText } from "../../../shared/table/packed/text.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { putItems, writeOf } from "../../support/builders/trading-data.ts";
 import { startApi } from "../../support/emulator/api.ts";
@@ -26,7 +27,7 @@ async function publish(owners: readonly (readonly [account: string | null, clien
     const event: PublishedEvent = {
       ...{ id, tenant_id: tenant, sequence, type: "client.updated", resource_id: account_id ?? client_id ?? tenant },
       ...{ account_id, client_id, created_at: now, published_at: now, expires_at: 4_000_000_000 },
-      payload: JSON.stringify({ ...example, id, sequence: String(sequence) }),
+      payload: packText(JSON.stringify({ ...example, id, sequence: String(sequence) })),
     };
     return writeOf(api, events, event);
   });

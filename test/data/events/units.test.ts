@@ -53,7 +53,7 @@ async function unitsToPut(event: PublishedEvent): Promise<number> {
 it.each([
   [0, 4],
   [1, 7],
-  [5, 7],
+  [5, 10],
   [20, 10],
 ])("an event that is due to %i endpoints costs at most %i write units", async (count, most) => {
   const tenant_id = newId("brk");

@@ -1,4 +1,4 @@
-import { waitingOutboxes } from "../../../shared/table/entities.ts";
+import { outboxes } from "../../../shared/table/entities.ts";
 import { findAll } from "../../../shared/table/store.ts";
 import { bridge } from "../../support/builders/bridge.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
@@ -25,5 +25,5 @@ export async function outboxesOf() {
   const keys = (await scanTable(api.emulator)).flatMap(({ et, pk, sk }) =>
     et === "OUTBOX" ? [{ pk: String(pk), sk: String(sk) }] : [],
   );
-  return findAll(waitingOutboxes, keys);
+  return findAll(outboxes, keys);
 }

@@ -9,6 +9,7 @@ import { limits } from "../../../shared/limits.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import type { DeliveryMessage } from "../../../shared/runtime/queues.ts";
 import type { Entity, PublishedEvent } from "../../../shared/table/entities.ts";
+import { packText } from "../../../shared/table/packed/text.ts";
 import { functionEnvironment, startEmulator } from "../../support/emulator/emulator.ts";
 import { startQueueEndpoint } from "../../support/emulator/queue-endpoint.ts";
 import { lambdaContext } from "../../support/emulator/request.ts";
@@ -184,7 +185,7 @@ function eventOf(tenant_id: string, sequence: number, created_at: string): Publi
     account_id: null,
     client_id: null,
     created_at,
-    payload: JSON.stringify({ id, type: "client.created", data: { object: { email: canary } } }),
+    payload: packText(JSON.stringify({ id, type: "client.created", data: { object: { email: canary } } })),
     expires_at: Math.floor(Date.parse(created_at) / 1000) + 1000,
   } as PublishedEvent;
 }

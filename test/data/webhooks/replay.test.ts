@@ -2,6 +2,7 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, describe, expect, it } from "vitest";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { deliveryId, eventId, events, type PublishedEvent, sequences } from "../../../shared/table/entities.ts";
+import { packText } from "../../../shared/table/packed/text.ts";
 import { atOnce, brokerage } from "../../support/builders/brokerage.ts";
 import { putItems, writeOf } from "../../support/builders/trading-data.ts";
 import { startApi } from "../../support/emulator/api.ts";
@@ -41,7 +42,7 @@ async function history(
       client_id: null,
       created_at: at(sequence),
       published_at: at(sequence),
-      payload: "{}",
+      payload: packText("{}"),
       expires_at: 4_000_000_000,
       ...more,
     };

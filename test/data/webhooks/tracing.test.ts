@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { packText } from "../../../shared/table/packed/text.ts";
 import { answerWith } from "../../support/stack/receiver.ts";
 import { canary, deliver, events, logged, messageOf, put, queues, receiver, situation } from "./deliver-cases.ts";
 
@@ -17,7 +18,7 @@ async function traced() {
   const [{ event } = { event: undefined }] = all;
   if (event === undefined) throw new Error("There is no event.");
   const payload = JSON.stringify({ id: event.id, request_id, data: { object: { email: canary } } });
-  await put(events, { ...event, payload, trace_id });
+  await put(events, { ...event, payload: packText(payload), trace_id });
   return delivery;
 }
 

@@ -1,4 +1,4 @@
-import { deliveries, events, outboxes, waitingOutboxes } from "../../../shared/table/entities.ts";
+import { deliveries, events, outboxes } from "../../../shared/table/entities.ts";
 import type { Change } from "./database.ts";
 import type { Stage } from "./stage.ts";
 
@@ -58,7 +58,7 @@ export class EventWatch {
     const item = after ?? before ?? {};
     const kind = item["et"];
     // One without an event brings the audit an entry.
-    const hasEvents = kind === outboxes.et && (waitingOutboxes.fromStored(item).events?.length ?? 0) > 0;
+    const hasEvents = kind === outboxes.et && outboxes.fromStored(item).events.length > 0;
     if (hasEvents && before === undefined) this.waiting.set(place, nowMs);
     if (hasEvents && after === undefined) {
       const sinceMs = this.waiting.get(place) ?? nowMs;

@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
-import { entryDictionary } from "../../../shared/table/audit-entry.ts";
 import { payloadDictionary } from "../../../shared/table/packed/dictionary.ts";
 import { countOf, ofType, text, whole } from "../emulator/raw-items.ts";
 import type { RawItem, RawValue } from "../emulator/raw-table.ts";
 import { tenantOf } from "./oracle-terms.ts";
 
-const dictionary = Buffer.from(payloadDictionary + entryDictionary);
+const dictionary = Buffer.from(payloadDictionary);
 
 /** An entry of the audit as it is stored. */
 export interface RawAudit {
