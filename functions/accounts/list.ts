@@ -2,12 +2,10 @@ import { accountNow } from "../../shared/domain/trading/live.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listAccounts } from "../../shared/routes/accounts.ts";
-import { accounts } from "../../shared/table/entities.ts";
 import { pageOfAccounts } from "../../shared/trading/account-pages.ts";
 
 /** `GET /accounts` */
 export const handler = await list(listAccounts, async ({ caller: { tenant_id: tenant }, place }) => {
-  const all = { index: "list", partition: accounts.all(tenant) } as const;
-  const { page, ...moment } = await pageOfAccounts(tenant, place, all);
+  const { page, ...moment } = await pageOfAccounts(tenant, place);
   return pageReply(place, page, (holdings) => accountNow(holdings, moment));
 });

@@ -1,16 +1,23 @@
 import { type Client, clientBody } from "../../shared/domain/client.ts";
-import { clientFilters, resourcePage } from "../../shared/http/filters.ts";
+import { clientFilters, partitionsOf, resourcePage } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { listClients } from "../../shared/routes/clients.ts";
+import { clientStatuses, verificationStatuses } from "../../shared/schema/client.ts";
 import { clients } from "../../shared/table/entities.ts";
 import { pageOfIndex } from "../../shared/table/list.ts";
 import { pageOfOwners } from "../../shared/table/owners.ts";
+
+const facets = [
+  { name: "verification_status", values: verificationStatuses },
+  { name: "status", values: clientStatuses },
+] as const;
 
 /** `GET /clients`: by an external id or an email address reads the claim of the value, not the list. */
 export const handler = await list(listClients, async ({ caller: { tenant_id: tenant }, place, query }) => {
   const request = resourcePage(place, clientFilters);
   const { external_id, email } = query;
+  const states = partitionsOf(query, clientFilters, facets, (...pair) => clients.inState(tenant, ...pair));
   const page =
     external_id !== undefined
       ? pageOfOwners(clients, tenant, { kind: "client_external_id", values: [external_id] }, request)
@@ -19,6 +26,8 @@ export const handler = await list(listClients, async ({ caller: { tenant_id: ten
             index: "owner",
             partitions: [clients.closedWith(tenant, email)],
           })
-        : pageOfIndex<Client>("list", [clients.all(tenant)], request);
+        : states !== undefined
+          ? pageOfIndex<Client>("state", states.partitions, resourcePage(place, states.filters))
+          : pageOfIndex<Client>("list", [clients.all(tenant)], request);
   return pageReply(place, await page, clientBody);
 });

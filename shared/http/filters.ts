@@ -41,6 +41,28 @@ export function listParameter(query: Query, name: string): readonly string[] | u
   return value === undefined ? undefined : [...new Set(value.split(","))];
 }
 
+/** A filter whose values an index has partitions for. */
+interface Facet {
+  readonly name: string;
+  readonly values: readonly string[];
+}
+
+/**
+ * The partitions of an index that hold what a query asks for by two facets, and the filters that are left to look at;
+ * undefined where it names neither. Few of many are found so without a look at the others.
+ */
+export function partitionsOf(
+  query: Query,
+  filters: readonly string[],
+  [one, other]: readonly [Facet, Facet],
+  partition: (first: string, second: string) => string,
+): { readonly partitions: readonly string[]; readonly filters: readonly string[] } | undefined {
+  const [first, second] = [one, other].map(({ name }) => listParameter(query, name));
+  if (first === undefined && second === undefined) return undefined;
+  const pairs = (first ?? one.values).flatMap((each) => (second ?? other.values).map((more) => partition(each, more)));
+  return { partitions: pairs, filters: filters.filter((name) => name !== one.name && name !== other.name) };
+}
+
 /** Timestamps that lists filter by range: `created_from` (inclusive) and `created_to` (exclusive). */
 type Moment = "created" | "open" | "close";
 

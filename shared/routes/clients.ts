@@ -17,7 +17,7 @@ export const listClients = route({
     "two as soon as it is created.",
   file: "clients/list",
   scope: "clients:read",
-  grants: ["query:list", "query:owner", "read"],
+  grants: ["query:list", "query:state", "query:owner", "read"],
   query: ListClientsQuery,
   reply: page(BrokerageClient),
   refusals: ["invalid_cursor"],

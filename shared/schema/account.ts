@@ -27,8 +27,12 @@ import { ProposedLink } from "./people/proposals.ts";
 const rearmLevel =
   "Margin level above which another margin call can occur. A percentage with up to two decimals, such as `100.00`.";
 
-const AccountType = z.enum(["live", "demo"]);
-const AccountStatus = z.enum(["active", "disabled", "closed"]);
+/** Types of an account. */
+export const accountTypes = ["live", "demo"] as const;
+const AccountType = z.enum(accountTypes);
+/** Statuses of an account. */
+export const accountStatuses = ["active", "disabled", "closed"] as const;
+const AccountStatus = z.enum(accountStatuses);
 const MarginStatus = z.enum(["normal", "margin_call", "stop_out"]);
 const Platform = z.enum(["internal", "mt4", "mt5", "ctrader", "other"]);
 const StopOutOrder = z.enum(["most_losing_first", "most_margin_first"]);

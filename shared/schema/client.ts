@@ -22,8 +22,12 @@ import {
 const ClientType = z.enum(["individual", "corporate"]);
 const Classification = z.enum(["retail", "professional", "eligible_counterparty"]);
 const RiskLevel = z.enum(["low", "medium", "high"]);
-const Status = z.enum(["active", "suspended", "closed"]);
-const VerificationStatus = z.enum(["unverified", "pending", "verified", "rejected", "expired"]);
+/** Statuses of a client. */
+export const clientStatuses = ["active", "suspended", "closed"] as const;
+const Status = z.enum(clientStatuses);
+/** How far the verification of a client may be. */
+export const verificationStatuses = ["unverified", "pending", "verified", "rejected", "expired"] as const;
+const VerificationStatus = z.enum(verificationStatuses);
 
 /** Why a verification was rejected. */
 export const RejectionReason = z.enum([

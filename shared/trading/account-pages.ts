@@ -3,10 +3,11 @@ import { loginMarkers } from "../domain/open-account.ts";
 import type { Moment } from "../domain/trading/live.ts";
 import { type Holdings, metricsAt } from "../domain/trading/margin.ts";
 import type { StoredRisk } from "../domain/trading/stored-risk.ts";
-import { accountFilters, and, listParameter, matching, resourcePage } from "../http/filters.ts";
+import { accountFilters, and, listParameter, matching, partitionsOf, resourcePage } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { readable, UnreadableItem, unlessUnreadable } from "../runtime/unreadable.ts";
+import { accountStatuses, accountTypes } from "../schema/account.ts";
 import { accounts, balances, feedSources, risks } from "../table/entities.ts";
 import { type Page, type PageRequest, pageOfEntries, pageOfFound, pageWith } from "../table/list.ts";
 import { ownersOf, type UniqueValues } from "../table/owners.ts";
@@ -16,12 +17,10 @@ import { indexes } from "../table/table-shape.ts";
 import { type Held, readHeld, whole, withPositions } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 
-/** Where accounts are listed by their creation: all of them, or those of a client. */
-interface AccountSource {
-  readonly index: "list" | "owner";
-  readonly partition: string;
-  readonly client_id?: string;
-}
+const facets = [
+  { name: "status", values: accountStatuses },
+  { name: "type", values: accountTypes },
+] as const;
 
 /** A page of accounts with their open positions, and the prices that all of them are valued at. */
 interface AccountPage extends Moment {
@@ -29,22 +28,22 @@ interface AccountPage extends Moment {
 }
 
 /**
- * A page of accounts. The state of a margin follows from prices, so an account is shown only when it is in a wanted one
- * now; those that are not normal are looked for among the accounts that were not at their last evaluation. An account
- * that is named by its number or its login is found by the claim of it.
+ * A page of accounts: of a client, or all of a tenant. The state of a margin follows from prices, so an account is
+ * shown only when it is in a wanted one now; those that are not normal are looked for among the accounts that were not
+ * at their last evaluation. An account that is named by its number or its login is found by the claim of it.
  */
-export async function pageOfAccounts(tenant: string, place: ListPlace, source: AccountSource): Promise<AccountPage> {
+export async function pageOfAccounts(tenant: string, place: ListPlace, client_id?: string): Promise<AccountPage> {
   const wanted = listParameter(place.query, "margin_status");
   const byProfile = resourcePage(place, accountFilters);
-  const rare = source.index === "list" && wanted !== undefined && !wanted.includes("normal");
+  const rare = client_id === undefined && wanted !== undefined && !wanted.includes("normal");
   const named = await uniqueValues(tenant, place.query);
-  const ofClient = matching({ client_id: source.client_id }, ["client_id"]);
+  const ofClient = matching({ client_id }, ["client_id"]);
   const page =
     named !== undefined
       ? await claimed(tenant, named, { ...byProfile, ...and(byProfile, ofClient) })
       : rare
         ? await notNormal(tenant, wanted, byProfile)
-        : await profiles(tenant, source, byProfile);
+        : await profiles(tenant, place, client_id);
   const { holdings, ...moment } = await valued(tenant, await withPositions(tenant, page.items));
   const isWanted = (each: Holdings) =>
     wanted?.includes(metricsAt(moment.market, each, moment.now).margin_status) ?? true;
@@ -87,8 +86,16 @@ async function claimed(tenant: string, named: UniqueValues, request: PageRequest
   );
 }
 
-async function profiles(tenant: string, { index, partition }: AccountSource, request: PageRequest) {
-  const page = await pageOfEntries(index, [partition], request, ["id"]);
+/** By status or type those of a tenant are read from the partitions of these; a client has too few for that. */
+async function profiles(tenant: string, place: ListPlace, client_id: string | undefined) {
+  const inState = (...pair: readonly [string, string]) => accounts.inState(tenant, ...pair);
+  const states = client_id === undefined ? partitionsOf(place.query, accountFilters, facets, inState) : undefined;
+  const request = resourcePage(place, states?.filters ?? accountFilters);
+  const page = await (states !== undefined
+    ? pageOfEntries("state", states.partitions, request, ["id"])
+    : client_id !== undefined
+      ? pageOfEntries("owner", [accounts.ofClient(tenant, client_id)], request, ["id"])
+      : pageOfEntries("list", [accounts.all(tenant)], request, ["id"]));
   const ids = page.items.map(({ item }) => String(item["id"]));
   return pageWith(page, await readHeld(tenant, ids));
 }

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { limits } from "../../shared/limits.ts";
-import { symbols } from "../../shared/table/entities.ts";
+import { newId } from "../../shared/runtime/ids.ts";
+import { accounts, clients, symbols } from "../../shared/table/entities.ts";
 import { brokerage, clientRequest } from "../support/builders/brokerage.ts";
 import { someSymbol } from "../support/builders/trading.ts";
-import { putItem, putMarket, putQuote } from "../support/builders/trading-data.ts";
+import { putItem, putItems, putMarket, putQuote, writeOf } from "../support/builders/trading-data.ts";
 import { startApi } from "../support/emulator/api.ts";
 import { newCaller, type RequestParts } from "../support/emulator/request.ts";
 import { unitsOf } from "../support/emulator/watched-endpoint.ts";
@@ -11,6 +12,7 @@ import { unitsOf } from "../support/emulator/watched-endpoint.ts";
 const api = await startApi("watched");
 afterAll(api.stop);
 
+const { findAll } = await import("../../shared/table/store.ts");
 const { tradingFloor } = await import("../support/builders/trading-floor.ts");
 
 const caller = newCaller();
@@ -26,9 +28,9 @@ interface Cost {
 }
 
 /** What one request costs on the main table; the counter's call is judged by itself. */
-async function costOf(method: string, address: string, parts: RequestParts = {}): Promise<Cost> {
+async function costOf(method: string, address: string, parts: RequestParts = {}, by = caller): Promise<Cost> {
   api.watched.takeCalls();
-  const answer = await api.call(caller, method, address, parts);
+  const answer = await api.call(by, method, address, parts);
   expect(answer.status).toBeLessThan(300);
   const calls = api.watched.takeCalls();
   const own = calls.filter(({ tables }) => tables.includes(api.emulator.tableName));
@@ -54,6 +56,39 @@ function most(calls: string, read: number, written: number) {
 
 /** Calls that are made side by side come in any order. */
 const sorted = ({ calls, ...units }: Cost) => ({ ...units, calls: calls.split(" ").toSorted().join(" ") });
+
+describe("among many, those in a state are found without a look at the others", () => {
+  const many = 600;
+  const stranger = newCaller();
+  const states = (address: string) => costOf("GET", address, {}, stranger);
+
+  beforeAll(async () => {
+    const { body: client } = await api.call(stranger, "POST", "/clients", { body: clientRequest() });
+    const { body: account } = await api.call(stranger, "POST", "/accounts", { body: { client_id: client.id } });
+    const { tenant_id: tenant } = stranger;
+    const [stored] = await findAll(clients, [clients.key(tenant, client.id)]);
+    const [opened] = await findAll(accounts, [accounts.key(tenant, account.id)]);
+    if (stored === undefined || opened === undefined) throw new Error("Nothing was made.");
+    const writes = Array.from({ length: many }, (_, n) => [
+      writeOf(api, clients, { ...stored, id: newId("cli"), email: `${n}@example.com` }),
+      writeOf(api, accounts, { ...opened, id: newId("acc"), number: String(n) }),
+    ]);
+    await putItems(api, writes.flat());
+  });
+
+  it("clients: one read of each of the partitions that may hold one, and no other", async () => {
+    const queries = (count: number) => Array(count).fill("Query").join(" ");
+    expect(await states("/clients?status=closed")).toEqual(most(queries(5), 2.5, 0));
+    expect(await states("/clients?verification_status=rejected&status=active")).toEqual(most("Query", 0.5, 0));
+    // Three reads of 250 entries of the list, and there may be more behind them.
+    expect((await states("/clients?country=IS")).read).toBeGreaterThan(10);
+  });
+
+  it("accounts: likewise, by status and type", async () => {
+    expect(await states("/accounts?status=closed&type=demo")).toEqual(most("Query", 0.5, 0));
+    expect(await states("/accounts?status=closed")).toEqual(most("Query Query", 1, 0));
+  });
+});
 
 describe("a request costs one call and one unit of the rate counter, and beside it", () => {
   it("to make a client, one transaction", async () => {

@@ -78,6 +78,11 @@ describe("clients looked up by a unique value", () => {
       ...[...externalIds, "a", "crm"].map((value) => `external_id=${encodeURIComponent(value)}`),
       `email=x@example.com&external_id=${encodeURIComponent(composed)}`,
     ];
+    // By these the list is read from their own partitions.
+    const states = [
+      ...["status=closed", "status=suspended,active", "verification_status=unverified", "verification_status=rejected"],
+      ...["status=closed&verification_status=unverified,verified", "status=closed&country=DE&tag=vip"],
+    ];
     let [pages, most] = [0, 0];
     /** Follows one relation to its end: the answers, each compared with the filter. */
     async function walk(address: string | undefined, relation: "next" | "prev") {
@@ -90,7 +95,11 @@ describe("clients looked up by a unique value", () => {
       pages += answers.length;
       return answers;
     }
-    for (const address of named.flatMap((name) => [...others, ...bounds].map((more) => `/clients?${name}${more}`))) {
+    const asked = [
+      ...named.flatMap((name) => [...others, ...bounds].map((more) => `${name}${more}`)),
+      ...states.flatMap((state) => ["", "&sort=created_at", ...bounds].map((more) => `${state}${more}`)),
+    ];
+    for (const address of asked.map((query) => `/clients?${query}`)) {
       const forward = await walk(`${address}&limit=1`, "next");
       await walk(forward.at(-1)?.body._links.prev?.href.slice(base.length), "prev");
       most = Math.max(most, forward.flatMap(({ body }) => body.data).length);

@@ -16,11 +16,12 @@ export const clients = {
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "CLIENT" }),
   keyOf: (item: Client): Key => clients.key(item.tenant_id, item.id),
   all: (tenant: string) => `${tenant}|CLI`,
+  inState: (tenant: string, verification: string, status: string) => `${tenant}|CLI|${verification}|${status}`,
   closedWith: (tenant: string, email: string) => `${tenant}|CLI|${sha256(email.normalize("NFC"))}`,
   indexesOf: (item: Client): IndexKeys => ({
     list_pk: clients.all(item.tenant_id),
     list_sk: ulidOf(item.id),
-    state_pk: `${item.tenant_id}|CLI|${item.verification_status}|${item.status}`,
+    state_pk: clients.inState(item.tenant_id, item.verification_status, item.status),
     state_sk: ulidOf(item.id),
     ...(item.status === "closed"
       ? { owner_pk: clients.closedWith(item.tenant_id, item.email), owner_sk: ulidOf(item.id) }
@@ -42,12 +43,13 @@ export const accounts = {
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "ACCOUNT" }),
   keyOf: (item: Account): Key => accounts.key(item.tenant_id, item.id),
   all: (tenant: string) => `${tenant}|ACC`,
+  inState: (tenant: string, status: string, type: string) => `${tenant}|ACC|${status}|${type}`,
   ofClient: (tenant: string, clientId: string) => `${tenant}|${clientId}|ACC`,
   ofSource: (tenant: string, sourceId: string) => `${tenant}|${sourceId}|ACC`,
   indexesOf: (item: Account): IndexKeys => ({
     list_pk: accounts.all(item.tenant_id),
     list_sk: ulidOf(item.id),
-    state_pk: `${item.tenant_id}|ACC|${item.status}|${item.type}`,
+    state_pk: accounts.inState(item.tenant_id, item.status, item.type),
     state_sk: ulidOf(item.id),
     owner_pk: accounts.ofClient(item.tenant_id, item.client_id),
     owner_sk: ulidOf(item.id),
