@@ -36,8 +36,8 @@ export const impersonalMembers: Readonly<Record<PersonKind, readonly string[]>> 
     ...["account_count", "created_at", "updated_at", "version", "_links"],
   ],
   operator: [
-    ...["id", "object", "role", "scopes", "status", "proposed_change", "last_seen_at", "created_at", "updated_at"],
-    ...["version", "_links"],
+    ...["id", "object", "role", "scopes", "status", "proposed_change", "proposed_reset", "last_seen_at"],
+    ...["created_at", "updated_at", "version", "_links"],
   ],
 };
 

@@ -54,6 +54,20 @@ const requestedLevels = {
   margin_rearm_level: described(z.optional(Percent), rearmLevel),
 };
 
+/** Members that link an account to a platform, in a request that opens or changes it. */
+const requestedLink = {
+  platform_login: described(
+    z.optional(z.nullable(identifier(64))),
+    "Login on the trading platform; unique per source, or per platform without a source.",
+  ),
+  source_id: described(
+    z.optional(z.nullable(id("src"))),
+    "Feed source that the account is linked to; requires `platform_login`. The platform then moves the money of the " +
+      "account, by commands.",
+  ),
+  swap_free: described(z.optional(z.boolean()), "Whether positions are exempt from swap."),
+};
+
 /** `POST /accounts`; only the client is required. */
 export const CreateAccountRequest = z.strictObject({
   client_id: described(id("cli"), "Client identifier."),
@@ -78,16 +92,7 @@ export const CreateAccountRequest = z.strictObject({
     "How opposite positions in one symbol share their margin.",
   ),
   platform: described(z.optional(Platform), "Trading platform that the account is kept on."),
-  platform_login: described(
-    z.optional(z.nullable(identifier(64))),
-    "Login on the trading platform; unique per source, or per platform without a source.",
-  ),
-  source_id: described(
-    z.optional(z.nullable(id("src"))),
-    "Feed source that the account is linked to; requires `platform_login`. The platform then moves the money of the " +
-      "account, by commands.",
-  ),
-  swap_free: described(z.optional(z.boolean()), "Whether positions are exempt from swap."),
+  ...requestedLink,
   negative_balance_protection: described(
     z.optional(z.boolean()),
     "Whether the brokerage covers a negative balance caused by trading.",
@@ -113,16 +118,7 @@ export const UpdateAccountRequest = z.strictObject({
     "Leverage: 100 means 1:100. Retail clients are capped.",
   ),
   group_id: described(z.optional(identifier(64)), "Group that the account belongs to."),
-  platform_login: described(
-    z.optional(z.nullable(identifier(64))),
-    "Login on the trading platform; unique per source, or per platform without a source.",
-  ),
-  source_id: described(
-    z.optional(z.nullable(id("src"))),
-    "Feed source that the account is linked to; requires `platform_login`. The platform then moves the money of the " +
-      "account, by commands.",
-  ),
-  swap_free: described(z.optional(z.boolean()), "Whether positions are exempt from swap."),
+  ...requestedLink,
   trading_mode: described(
     z.optional(z.enum(["full", "close_only", "none"])),
     "Allowed trading: `full`, `close_only` or `none`.",

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { accessToken } from "../../infra/tools/api-call.ts";
 import { leave, open, settled, sharedBrowser, type Visit, visitAs } from "../support/browser/browser.ts";
-import { getToken } from "../support/stack/api-client.ts";
 import { newOperator, type OperatorUser } from "../support/stack/operator-user.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 
@@ -50,7 +50,7 @@ async function makeApplication(page: Page, name: string) {
 
 /** Whether a secret still gets a token. */
 const works = (secret: { client_id: string; client_secret: string }) =>
-  getToken(stack.cloud.baseUrl, secret).then(
+  accessToken(stack.cloud.baseUrl, secret).then(
     () => true,
     () => false,
   );

@@ -4,19 +4,13 @@ import { checkTemplates } from "../../infra/checks/index.ts";
 import { routes } from "../../shared/routes/index.ts";
 import type { Stage } from "../../shared/routes/route.ts";
 import { keptStage, type SynthesizedStage } from "./assembly.ts";
-import { type Found, find, plantable, withText } from "./checks/planted.ts";
+import { find, plantable, statements, withText } from "./checks/planted.ts";
 
 let stage: SynthesizedStage;
 
 beforeAll(async () => {
   stage = await keptStage({ stage: "production", config: { leadingKeys: true } });
 });
-
-/** The `n`th statement of a role's own policy. */
-function statements(role: Found): Record<string, unknown>[] {
-  const [policy] = role.properties["Policies"] as [{ PolicyDocument: { Statement: Record<string, unknown>[] } }];
-  return policy.PolicyDocument.Statement;
-}
 
 function check(templates: readonly NamedTemplate[], name: Stage = "production") {
   return checkTemplates(templates, { stage: name, routes, leadingKeys: true });
@@ -227,35 +221,6 @@ const defects: readonly (readonly [string, string, (templates: NamedTemplate[]) 
       const alarm = find(templates, "AWS::CloudWatch::Alarm", withText("brokerage-production-deliver-dead"));
       alarm.properties["MetricName"] = "NumberOfMessagesSent";
       return find(templates, "AWS::SQS::Queue", withText("brokerage-production-deliver-dead")).logicalId;
-    },
-  ],
-  [
-    "a function that wakes itself as often as it likes",
-    "recursion",
-    (templates) => {
-      const worker = find(templates, "AWS::Lambda::Function", withText("brokerage-production-stream-deliver"));
-      delete worker.properties["RecursiveLoop"];
-      return worker.logicalId;
-    },
-  ],
-  [
-    "a function that wakes itself more often than Lambda lets it",
-    "recursion",
-    (templates) => {
-      const worker = find(templates, "AWS::Lambda::Function", withText('"brokerage-production-deliver"'));
-      worker.resource["Metadata"] = { "brokerage:passes": 16 };
-      return worker.logicalId;
-    },
-  ],
-  [
-    "a function that wakes itself through another one",
-    "recursion",
-    (templates) => {
-      const publisher = statements(find(templates, "AWS::IAM::Role", withText('"ReceiveKeys"')));
-      const keys = publisher.find(({ Sid: sid }) => sid === "ReceiveKeys")?.["Resource"];
-      const fanOut = find(templates, "AWS::IAM::Role", withText('"ReceiveEvents"'));
-      statements(fanOut).push({ Effect: "Allow", Action: "sqs:SendMessage", Resource: keys });
-      return find(templates, "AWS::Lambda::Function", withText("brokerage-production-fan-out")).logicalId;
     },
   ],
   [

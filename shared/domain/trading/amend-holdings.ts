@@ -22,10 +22,10 @@ export function liveBody({ account, balance, metrics }: LiveAccount) {
 }
 
 /**
- * Decides `PATCH /accounts/{id}` of an account with open positions. With another leverage the
- * margin of each follows from the terms that it was opened under, and no position is written. A leverage that takes more
- * margin and would leave the account at its margin-call level is refused unless the caller forces it. What has `happened` on a
- * platform is not asked whether it may.
+ * Decides `PATCH /accounts/{id}` of an account with open positions. With another leverage the margin of each follows
+ * from the terms that it was opened under, and no position is written. A leverage that takes more margin and would
+ * leave the account at its margin-call level is refused unless the caller forces it. A change that has `happened` on a
+ * platform is recorded without these checks.
  */
 export function amendHoldings(
   owned: OwnedAccount,

@@ -41,7 +41,7 @@ export interface Position {
   readonly swap_through?: string;
   /** Rate from the margin currency to the account's, frozen at the opening: exact, as `numerator/denominator`. */
   readonly margin_ratio: string;
-  /** What its margin follows from at any leverage, frozen at the opening; one for each cap that lots were added under. */
+  /** Its margin at any leverage follows from these, frozen at the opening: one for each cap of the lots in it. */
   readonly margin_terms: readonly MarginTerm[];
   /** The `pos_version` that the last write of this position gave to the balance; 0 until a commit writes it. */
   readonly pos_version: number;

@@ -231,7 +231,7 @@ function numbered(changes: readonly TradingChange[], { balance, positions }: Hol
   const numberOf = (position: Position) => (written.has(position.id) ? pos_version : position.pos_version);
   const positions_sum = positions.reduce((sum, position) => sum + numberOf(position), 0);
   return changes.map((change): TradingChange => {
-    if (isAdjustment(change)) {
+    if (isAdjustment(change) && change.id === balance.account_id) {
       const others = change.require.filter(({ attribute }) => attribute !== "pos_version");
       return adjustMore(change, { positions_sum }, [...others, equal("pos_version", change.before.pos_version)]);
     }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ApiClient, apiClient, fundedAccount, getToken } from "../../support/stack/api-client.ts";
+import { accessToken } from "../../../infra/tools/api-call.ts";
+import { type ApiClient, apiClient, fundedAccount } from "../../support/stack/api-client.ts";
 import { newOperator, type OperatorUser } from "../../support/stack/operator-user.ts";
 import { poolClient } from "../../support/stack/pool-client.ts";
 import { Browser, signIn } from "../../support/stack/sign-in.ts";
@@ -96,7 +97,7 @@ it("a revoked application commands nothing, follows nothing, and gets no token",
   const made = (
     await stack.api.call<{ id: string; client_id: string; client_secret: string }>("POST", "/applications", { body })
   ).body;
-  const token = await getToken(stack.baseUrl, made);
+  const token = await accessToken(stack.baseUrl, made);
   const api = apiClient(stack.baseUrl, token);
   expect((await api.call("GET", "/me")).status).toBe(200);
   const { ended } = await stream(token);

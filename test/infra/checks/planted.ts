@@ -38,3 +38,9 @@ export function find(templates: readonly NamedTemplate[], type: string, fits = (
 export function withText(text: string): (json: string) => boolean {
   return (json) => json.includes(text);
 }
+
+/** The statements of a role's own policy. */
+export function statements(role: Found): Record<string, unknown>[] {
+  const [policy] = role.properties["Policies"] as [{ PolicyDocument: { Statement: Record<string, unknown>[] } }];
+  return policy.PolicyDocument.Statement;
+}
