@@ -52,7 +52,12 @@ export const currencyCodes: readonly CurrencyCode[] = [
   ...new Set([...defaultCurrencies, ...(Object.keys(minorDigits) as CurrencyCode[]).toSorted()]),
 ];
 
-/** The currency that pairs convert: the parent of a cent currency, and every other one itself. */
+/** Units of prices, a hundredth of a currency each, which no account has: pence of London, cents of Johannesburg. */
+const parentsOfPrices = { GBX: "GBP", GBp: "GBP", ZAC: "ZAR", ILA: "ILS" } as const;
+
+const parents = new Map<string, string>(Object.entries({ ...parentsOfCents, ...parentsOfPrices }));
+
+/** The currency that pairs convert: the parent of a cent currency or a unit of prices, and every other one itself. */
 export function wholeOf(currency: string): string {
-  return currency in parentsOfCents ? parentsOfCents[currency as keyof typeof parentsOfCents] : currency;
+  return parents.get(currency) ?? currency;
 }

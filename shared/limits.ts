@@ -606,6 +606,8 @@ export const limits = {
     max_daily_factor: 100n,
     /** The same for a currency pair, which is also at least this part of the first one of its day. */
     max_daily_pair_factor: 20n,
+    /** Points of a symbol other than a pair below which parts of a price say nothing: 1.00 with two digits. */
+    near_zero_points: 100n,
     /** After so long without a price of a symbol the next one is measured from none: a wrong one must not stay. */
     reference_kept_ms: 3_600_000,
     /**

@@ -6,10 +6,17 @@ import { checkedValue } from "../http/validate.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
 import { FeedAccountUpdate, FeedDealReversal, FeedPositionUpdate } from "../schema/feed/items.ts";
-import { FeedBalanceOperation, type FeedData, FeedExecution, FeedOrder, FeedSwap, FeedSymbol } from "../schema/feed.ts";
-import { TimestampInput } from "../schema/fields.ts";
+import {
+  FeedBalanceOperation,
+  type FeedData,
+  FeedExecution,
+  FeedOrder,
+  FeedSwap,
+  FeedSymbol,
+  FeedTime,
+} from "../schema/feed.ts";
 
-const Moment = z.optional(TimestampInput);
+const Moment = z.optional(FeedTime);
 
 const schemas = {
   execution: FeedExecution,

@@ -45,15 +45,11 @@ export const SignedMoney = z
       "must be a plain decimal such as -6.20",
     ),
   );
-/** Amount that is zero or negative for the account. */
-const Cost = z
-  .string()
-  .check(
-    z.regex(
-      /^(?:-(?:0|[1-9]\d{0,14})(?:\.\d{1,3})?|0(?:\.0{1,3})?)$|^(?:-(?:0|[1-9]\d{0,14})\.\d{4,8}|0\.0{4,8})$/,
-      "must be a plain decimal that is not above 0, such as -3.50",
-    ),
-  );
+/** A time of a platform: second 60, which some clocks show before midnight of UTC, is the end of the minute. */
+export const FeedTime = z.pipe(
+  z.string().check(z.overwrite((value) => value.replace(/:60(?:\.\d+)?(?=Z|[+-])/, ":59.999"))),
+  TimestampInput,
+);
 
 /**
  * One item of a batch. `data` is validated for each item by its type: an invalid item is put aside and does not block
@@ -81,8 +77,8 @@ export const FeedBatch = z.strictObject({
 
 const nullable = <T extends z.ZodMiniType>(schema: T) => z.optional(z.nullable(schema));
 
-const stops = { stop_loss: nullable(Decimal), take_profit: nullable(Decimal) };
-const money = { profit: nullable(SignedMoney), commission: nullable(Cost), swap: nullable(SignedMoney) };
+const stops = { stop_loss: nullable(SignedDecimal), take_profit: nullable(SignedDecimal) };
+const money = { profit: nullable(SignedMoney), commission: nullable(SignedMoney), swap: nullable(SignedMoney) };
 
 /** A deal that opened a position or, with netting, changed one. */
 export const FeedOpening = z.strictObject({
@@ -94,7 +90,7 @@ export const FeedOpening = z.strictObject({
   symbol: SymbolName,
   side: Side,
   lots: Decimal,
-  price: Decimal,
+  price: SignedDecimal,
   ...stops,
   ...money,
   margin_rate: nullable(Decimal),
@@ -108,7 +104,7 @@ export const FeedClosing = z.strictObject({
   position_id: PlatformId,
   remaining_position_id: nullable(PlatformId),
   lots: nullable(Decimal),
-  price: Decimal,
+  price: SignedDecimal,
   ...money,
   reason: z.optional(z.enum(["client", "dealer", "stop_loss", "take_profit", "stop_out", "expiry", "platform"])),
 });
@@ -125,11 +121,11 @@ export const FeedPendingOrder = z.strictObject({
   symbol: SymbolName,
   side: Side,
   lots: Decimal,
-  price: nullable(Decimal),
-  stop_price: nullable(Decimal),
-  limit_price: nullable(Decimal),
+  price: nullable(SignedDecimal),
+  stop_price: nullable(SignedDecimal),
+  limit_price: nullable(SignedDecimal),
   ...stops,
-  expires_at: nullable(TimestampInput),
+  expires_at: nullable(FeedTime),
 });
 
 /** A pending order that has ended. */
@@ -223,8 +219,8 @@ export const FeedQuotes = z.strictObject({
       .array(
         z.strictObject({
           symbol: described(SymbolName, "Symbol name."),
-          bid: described(Decimal, "Bid: the price to sell at."),
-          ask: described(Decimal, "Ask: the price to buy at."),
+          bid: described(SignedDecimal, "Bid: the price to sell at."),
+          ask: described(SignedDecimal, "Ask: the price to buy at."),
           time: described(TimestampInput, "Time of the quote at the source."),
           seq: described(Sequence, "Sequence number assigned by the source."),
         }),

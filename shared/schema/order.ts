@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { described } from "./described.ts";
 import { createdRange, id, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
-import { Decimal, SymbolName, symbolNames } from "./symbol.ts";
+import { Decimal, SignedDecimal, SymbolName, symbolNames } from "./symbol.ts";
 import { Side } from "./trade.ts";
 
 /** Order types: `limit` waits for a better price, `stop` for a worse one, `stop_limit` for one and then the other. */
@@ -52,14 +52,14 @@ export const Order = z.object({
       "stop price.",
   ),
   lots: described(Decimal, "Volume in lots."),
-  price: described(z.nullable(Decimal), "Price that triggers the order; null for a stop limit order."),
-  stop_price: described(z.nullable(Decimal), "Trigger price of a stop limit order; null for other types."),
+  price: described(z.nullable(SignedDecimal), "Price that triggers the order; null for a stop limit order."),
+  stop_price: described(z.nullable(SignedDecimal), "Trigger price of a stop limit order; null for other types."),
   limit_price: described(
-    z.nullable(Decimal),
+    z.nullable(SignedDecimal),
     "Limit price of a stop limit order, active once the stop price is reached; null for other types.",
   ),
-  stop_loss: described(z.nullable(Decimal), "Stop loss price; null if not set."),
-  take_profit: described(z.nullable(Decimal), "Take profit price; null if not set."),
+  stop_loss: described(z.nullable(SignedDecimal), "Stop loss price; null if not set."),
+  take_profit: described(z.nullable(SignedDecimal), "Take profit price; null if not set."),
   time_in_force: described(
     z.enum(["gtc", "gtd", "day"]),
     "How long the order is valid: until cancelled (`gtc`), until `expires_at` (`gtd`), or until the end " +

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { described } from "./described.ts";
 import { Currency, currencyText, id, Money, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
-import { Decimal, SymbolName, symbolNames } from "./symbol.ts";
+import { Decimal, SignedDecimal, SymbolName, symbolNames } from "./symbol.ts";
 import { Conversion, Side } from "./trade.ts";
 
 const filters = {
@@ -29,9 +29,9 @@ export const Position = z.object({
   symbol: described(SymbolName, "Symbol name."),
   side: described(Side, "Side: `buy` or `sell`."),
   lots: described(Decimal, "Volume in lots."),
-  open_price: described(Decimal, "Opening price."),
+  open_price: described(SignedDecimal, "Opening price."),
   current_price: described(
-    z.nullable(Decimal),
+    z.nullable(SignedDecimal),
     "Current closing price of the position; null if the symbol has never had a quote.",
   ),
   quote_at: described(z.nullable(Timestamp), "Time of the quote that was used."),
@@ -53,8 +53,8 @@ export const Position = z.object({
     z.nullable(Conversion),
     "Conversion path between currencies, so that every amount can be recomputed.",
   ),
-  stop_loss: described(z.nullable(Decimal), "Stop loss price; null if not set."),
-  take_profit: described(z.nullable(Decimal), "Take profit price; null if not set."),
+  stop_loss: described(z.nullable(SignedDecimal), "Stop loss price; null if not set."),
+  take_profit: described(z.nullable(SignedDecimal), "Take profit price; null if not set."),
   trade_ids: described(z.array(z.string()), "Open trades that make up the position."),
   opened_at: described(Timestamp, "Time of opening."),
   updated_at: described(Timestamp, "Time of the last change."),

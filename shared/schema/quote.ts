@@ -2,16 +2,16 @@ import * as z from "zod/mini";
 import { limits } from "../limits.ts";
 import { described } from "./described.ts";
 import { Currency, ownFields, setOf, Timestamp } from "./fields.ts";
-import { Decimal, InstrumentCurrency, MarketStatus, SymbolName, symbolNames } from "./symbol.ts";
+import { InstrumentCurrency, MarketStatus, SignedDecimal, SymbolName, symbolNames } from "./symbol.ts";
 import { Conversion } from "./trade.ts";
 
 /** The latest price of a symbol. `stale`: the market is open and the price is too old. */
 export const Quote = z.object({
   symbol: described(SymbolName, "Symbol name."),
   object: described(z.literal("quote"), "Resource type; always this value."),
-  bid: described(Decimal, "Bid: the price to sell at."),
-  ask: described(Decimal, "Ask: the price to buy at."),
-  mid: described(Decimal, "Mid price: the average of bid and ask, used for conversions."),
+  bid: described(SignedDecimal, "Bid: the price to sell at."),
+  ask: described(SignedDecimal, "Ask: the price to buy at."),
+  mid: described(SignedDecimal, "Mid price: the average of bid and ask, used for conversions."),
   spread_points: described(z.int(), "Difference between ask and bid, in points."),
   time: described(Timestamp, "Time of the quote at its source."),
   received_at: described(Timestamp, "Time at which the service received the quote."),
@@ -24,9 +24,9 @@ export const Quote = z.object({
     MarketStatus,
     "Whether orders can be executed now: `open` or `closed` by the sessions, or `halted` by the feed.",
   ),
-  session_open: described(z.nullable(Decimal), "First bid of the UTC day; null before it."),
-  day_high: described(z.nullable(Decimal), "Highest bid of the UTC day; null before the first quote."),
-  day_low: described(z.nullable(Decimal), "Lowest bid of the UTC day; null before the first quote."),
+  session_open: described(z.nullable(SignedDecimal), "First bid of the UTC day; null before it."),
+  day_high: described(z.nullable(SignedDecimal), "Highest bid of the UTC day; null before the first quote."),
+  day_low: described(z.nullable(SignedDecimal), "Lowest bid of the UTC day; null before the first quote."),
   sequence: described(
     z.string(),
     "Sequence number assigned by the source; only a higher number of the same source replaces the quote.",

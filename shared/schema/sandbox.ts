@@ -4,7 +4,7 @@ import { AccountBalance } from "./account.ts";
 import { described } from "./described.ts";
 import { EventTypeSchema } from "./event.ts";
 import { id, Percent, Timestamp, TimestampInput, text } from "./fields.ts";
-import { Decimal, SymbolName } from "./symbol.ts";
+import { Decimal, SignedDecimal, SymbolName } from "./symbol.ts";
 import { Side } from "./trade.ts";
 
 const PriceMode = z.enum(["frozen", "walk"]);
@@ -15,8 +15,8 @@ const PriceMode = z.enum(["frozen", "walk"]);
  */
 export const SandboxPriceChange = z.strictObject({
   symbol: described(SymbolName, "Symbol name."),
-  bid: described(z.optional(Decimal), "Bid: the price to sell at."),
-  ask: described(z.optional(Decimal), "Ask: the price to buy at."),
+  bid: described(z.optional(SignedDecimal), "Bid: the price to sell at."),
+  ask: described(z.optional(SignedDecimal), "Ask: the price to buy at."),
   mode: described(z.optional(PriceMode), "`frozen`, the default, keeps the price; `walk` makes it move from there."),
   seed: described(
     z.optional(text(64)),
@@ -35,8 +35,8 @@ export const SetSandboxPrices = z.strictObject({
 /** The price of a symbol in the sandbox market. */
 export const SandboxPrice = z.object({
   symbol: described(SymbolName, "Symbol name."),
-  bid: described(Decimal, "Bid: the price to sell at."),
-  ask: described(Decimal, "Ask: the price to buy at."),
+  bid: described(SignedDecimal, "Bid: the price to sell at."),
+  ask: described(SignedDecimal, "Ask: the price to buy at."),
   time: described(Timestamp, "Time at which the price was set."),
   sequence: described(z.string(), "Sequence number of the price, incremented per symbol."),
   mode: described(PriceMode, "`frozen` until it is set again, or `walk`: one step per minute for up to a week."),
@@ -89,8 +89,8 @@ export const SandboxDrive = z.object({
 });
 
 const stops = {
-  stop_loss: described(z.optional(z.nullable(Decimal)), "Stop loss price; null if not set."),
-  take_profit: described(z.optional(z.nullable(Decimal)), "Take profit price; null if not set."),
+  stop_loss: described(z.optional(z.nullable(SignedDecimal)), "Stop loss price; null if not set."),
+  take_profit: described(z.optional(z.nullable(SignedDecimal)), "Take profit price; null if not set."),
 };
 
 /** `POST /sandbox/trades` */
@@ -118,10 +118,13 @@ export const PlaceSandboxOrder = z.strictObject({
       "stop price.",
   ),
   lots: described(Decimal, "Volume in lots."),
-  price: described(z.optional(z.nullable(Decimal)), "Price that triggers a limit or stop order."),
-  stop_price: described(z.optional(z.nullable(Decimal)), "Trigger price of a stop limit order; null for other types."),
+  price: described(z.optional(z.nullable(SignedDecimal)), "Price that triggers a limit or stop order."),
+  stop_price: described(
+    z.optional(z.nullable(SignedDecimal)),
+    "Trigger price of a stop limit order; null for other types.",
+  ),
   limit_price: described(
-    z.optional(z.nullable(Decimal)),
+    z.optional(z.nullable(SignedDecimal)),
     "Limit price of a stop limit order, active once the stop price is reached; null for other types.",
   ),
   ...stops,

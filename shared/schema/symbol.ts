@@ -35,7 +35,7 @@ export function symbolNames(most: number = limits.page.max_filter_words) {
 /** Currency of an instrument; there are more of them than account currencies. Tokens have up to five letters. */
 export const InstrumentCurrency = z
   .string()
-  .check(z.regex(/^[A-Z]{3}$|^[A-Z]{4,5}$/, "must be a currency code of three to five capital letters"));
+  .check(z.regex(/^[A-Z]{3}$|^[A-Z]{4,5}$|^GBp$/, "must be a currency code of three to five capital letters, or GBp"));
 
 const Zone = z.string().check(z.minLength(1), z.maxLength(64));
 const Weekday = z.enum(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]);

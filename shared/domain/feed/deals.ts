@@ -2,13 +2,14 @@ import type { CurrencyCode } from "../../currencies.ts";
 import type { FeedData } from "../../schema/feed.ts";
 import type { Account } from "../account.ts";
 import type { Context } from "../decision.ts";
-import { parseReported } from "../money.ts";
+import { roundReported } from "../money.ts";
 import { accrueSwap } from "../trading/accrue-swap.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 import { closeTrade, type OpenTrade, type PlatformMoney, refuseTrading } from "../trading/close-trade.ts";
 import { executeTrade, type TradingState } from "../trading/open-trade.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import { rational, ratioText } from "../trading/pricing/rational.ts";
+import { reportedStop } from "../trading/pricing/symbol.ts";
 import type { Trade } from "../trading/trade.ts";
 import type { Origin } from "./mirror-order.ts";
 import { withStopOut } from "./platform-stop-out.ts";
@@ -31,21 +32,26 @@ export interface DealLinks {
   readonly remaining?: Trade | undefined;
 }
 
-/** Minor units of money with a sign; undefined when it has more digits than its currency, apart from zeros. */
+/** Minor units of money with a sign, rounded to its currency; undefined when it is too large. */
 export function signedMinor(text: string, currency: CurrencyCode): bigint | undefined {
-  const minor = parseReported(text, currency);
+  const minor = roundReported(text, currency);
   return typeof minor === "string" ? undefined : minor;
 }
 
 type Money = Pick<Opening, "profit" | "commission" | "swap"> & Partial<Pick<Opening, "margin_rate">>;
 
-/** What a platform booked, or the member of its deal that is no money of the account. */
+/**
+ * What a platform booked, or the member of its deal that is no money of the account. One that decides for its accounts
+ * has charged no commission where its deal names none; swap is what its items and its deals say in any case.
+ */
 function platformMoney(
   currency: CurrencyCode,
   deal: Money,
+  { authoritative }: Origin["source"],
 ): { readonly ok: true; readonly money: PlatformMoney } | { readonly ok: false; readonly member: string } {
   const members = { profit: "gross_minor", commission: "commission_minor", swap: "swap_minor" } as const;
-  const money: { -readonly [K in keyof PlatformMoney]: PlatformMoney[K] } = {};
+  const charged = authoritative === "platform" ? { commission_minor: 0n } : {};
+  const money: { -readonly [K in keyof PlatformMoney]: PlatformMoney[K] } = charged;
   for (const member of ["profit", "commission", "swap"] as const) {
     const given = deal[member] ?? null;
     if (given === null) continue;
@@ -59,11 +65,11 @@ function platformMoney(
   return { ok: true, money: { ...money, margin_ratio: ratioText(rational(rate)) } };
 }
 
-/** The refusal of a member that is no money of the account, or no rate. */
+/** The refusal of a member that is more money than there can be, or no rate. */
 export function refuseMoney(member: string, { currency }: Account) {
   return member === "margin_rate"
     ? refuseTrading("validation_failed", "must be above 0", member)
-    : refuseTrading("amount_precision", `has more digits than ${currency}, or too many before the point`, member);
+    : refuseTrading("amount_too_large", `is more than there can be of ${currency}`, member);
 }
 
 /**
@@ -85,11 +91,13 @@ export function openDeal(
   if (isHeld) {
     return refuseTrading("position_known", "A position of this source has this id already.", "position_id");
   }
-  const booked = platformMoney(account.currency, data);
+  const booked = platformMoney(account.currency, data, source);
   if (!booked.ok) return refuseMoney(booked.member, account);
-  const { symbol, side, lots, price, position_id, stop_loss = null, take_profit = null } = data;
+  const { symbol, side, lots, price, position_id } = data;
+  const stops = stopsOf(market, data);
+  if (!stops.ok) return stops;
   const execution = {
-    ...{ symbol, side, lots, price, stop_loss, take_profit, at },
+    ...{ symbol, side, lots, price, ...stops.stops, at },
     order_id: links.order_id,
     source: source.name,
     source_trade_id: position_id,
@@ -109,6 +117,16 @@ export function openDeal(
     result: trade,
     changes: [...decision.changes, claimPosition(source, position_id, trade, known)],
   };
+}
+
+/** The stops of an opening, or the refusal of one that is no price. */
+function stopsOf(market: Market, data: Opening) {
+  const symbol = market.symbols.get(data.symbol);
+  if (symbol === undefined) return refuseTrading("symbol_not_found", `There is no symbol ${data.symbol}.`);
+  const [stop_loss, take_profit] = [reportedStop(symbol, data.stop_loss), reportedStop(symbol, data.take_profit)];
+  if (stop_loss === undefined) return refuseTrading("invalid_price", `is no price of ${data.symbol}`, "stop_loss");
+  if (take_profit === undefined) return refuseTrading("invalid_price", `is no price of ${data.symbol}`, "take_profit");
+  return { ok: true, stops: { stop_loss, take_profit } } as const;
 }
 
 /** The member of a deal with money that only a close can realise; undefined when there is none. */
@@ -165,7 +183,7 @@ export function closeDeal(
 ): TradingDecision<Trade | undefined> {
   const open = openSide(state, links.trade);
   if (open === undefined) return refusePosition(links.trade);
-  const booked = platformMoney(state.account.currency, data);
+  const booked = platformMoney(state.account.currency, data, source);
   if (!booked.ok) return refuseMoney(booked.member, state.account);
   const { deal_id, position_id, lots = null, price, reason = "client", remaining_position_id: named = null } = data;
   const remaining_name = named === position_id ? null : named;

@@ -4,7 +4,8 @@ import { type Context, later } from "../decision.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
 import type { Order } from "../trading/order.ts";
-import { lotsText, priceText, type TradingSymbol } from "../trading/pricing/symbol.ts";
+import { rational } from "../trading/pricing/rational.ts";
+import { lotsOf, reportedPrice, reportedStop, type TradingSymbol } from "../trading/pricing/symbol.ts";
 import type { FeedSource } from "./source.ts";
 
 type Pending = Extract<FeedData["order"], { status: "pending" }>;
@@ -26,7 +27,9 @@ function pricesOf(symbol: TradingSymbol, data: Pending) {
   const names = ["price", "stop_price", "limit_price", "stop_loss", "take_profit"] as const;
   const found = names.map((name) => {
     const given = data[name] ?? null;
-    return [name, given === null ? null : priceText(symbol, given)] as const;
+    const isStop = name === "stop_loss" || name === "take_profit";
+    if (isStop) return [name, reportedStop(symbol, given)] as const;
+    return [name, given === null ? null : reportedPrice(symbol, given)] as const;
   });
   const wrong = found.find(([, price]) => price === undefined)?.[0];
   const prices = Object.fromEntries(found) as Record<(typeof names)[number], string | null>;
@@ -47,10 +50,8 @@ export function mirrorOrder(
 ): TradingDecision<Order> {
   if (account.status === "closed") return refuseTrading("account_closed", "The account is closed.");
   if (symbol === undefined) return refuseTrading("symbol_not_found", `There is no symbol ${data.symbol}.`, "symbol");
-  const lots = lotsText(symbol, data.lots);
-  if (lots === undefined || Number(lots) === 0) {
-    return refuseTrading("validation_failed", `must be a multiple of ${symbol.lot_step}`, "lots");
-  }
+  const lots = lotsOf(symbol, rational(data.lots));
+  if (Number(lots) === 0) return refuseTrading("validation_failed", "must be above 0", "lots");
   const { wrong, prices } = pricesOf(symbol, data);
   if (wrong !== undefined) return refuseTrading("invalid_price", `is no price of ${symbol.symbol}`, wrong);
   const expires = data.expires_at ? new Date(data.expires_at).toISOString() : null;

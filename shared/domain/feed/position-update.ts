@@ -5,7 +5,7 @@ import { positionChanges, type TradingDecision } from "../trading/changes.ts";
 import { type OpenTrade, refuseTrading } from "../trading/close-trade.ts";
 import type { TradingState } from "../trading/open-trade.ts";
 import type { Market } from "../trading/pricing/quote.ts";
-import { priceText } from "../trading/pricing/symbol.ts";
+import { reportedStop } from "../trading/pricing/symbol.ts";
 import type { Trade } from "../trading/trade.ts";
 import { type DealLinks, openSide, refuseMoney, refusePosition, signedMinor } from "./deals.ts";
 import type { Origin } from "./mirror-order.ts";
@@ -65,7 +65,7 @@ function stopsOf(market: Market, { position }: OpenTrade, data: Update) {
   for (const name of ["stop_loss", "take_profit"] as const) {
     const given = data[name];
     if (given === undefined) continue;
-    const price = given === null ? null : priceText(symbol, given);
+    const price = reportedStop(symbol, given);
     if (price === undefined) return refuseTrading("invalid_price", `is no price of ${symbol.symbol}`, name);
     stops[name] = price;
   }

@@ -17,9 +17,9 @@ import type { Position } from "./position.ts";
 import { commissionMinor } from "./pricing/commission.ts";
 import { conversionBody, refuseUnconverted } from "./pricing/convert.ts";
 import type { Market } from "./pricing/quote.ts";
-import { decimalText, rational } from "./pricing/rational.ts";
+import { rational } from "./pricing/rational.ts";
 import { liquidatorOf } from "./pricing/source.ts";
-import { lotDigits, lotsText, priceText, type TradingSymbol } from "./pricing/symbol.ts";
+import { lotsOf, reportedPrice, type TradingSymbol } from "./pricing/symbol.ts";
 import { grossProfit, shareOf } from "./profit.ts";
 import { type Trade, tradeEvent } from "./trade.ts";
 
@@ -103,10 +103,10 @@ export function closeStep(
 ): CloseStep {
   const symbol = market.symbols.get(position.symbol);
   if (symbol === undefined) return refuseTrading("symbol_not_found", `There is no symbol ${position.symbol}.`);
-  const price = priceText(symbol, closing.price);
+  const price = reportedPrice(symbol, closing.price);
   if (price === undefined) return refuseTrading("invalid_price", `is no price of ${symbol.symbol}`, "price");
-  const lots = lotsText(symbol, closing.lots ?? position.lots);
-  const valid = lots !== undefined && rational(lots).gt(0n) && rational(lots).lte(rational(position.lots));
+  const lots = lotsOf(symbol, rational(closing.lots ?? position.lots));
+  const valid = rational(lots).gt(0n) && rational(lots).lte(rational(position.lots));
   if (!valid) return refuseTrading("validation_failed", `must be above 0 and at most ${position.lots}`, "lots");
   // All of a position can be closed whatever it is; what a platform closed has happened there.
   const part = closing.platform === undefined && !rational(lots).equals(rational(position.lots));
@@ -119,7 +119,7 @@ export function closeStep(
   const left = rational(position.lots).sub(rational(lots));
   const kept = left.equals(0n)
     ? undefined
-    : named(remainder(position, decimalText(left, lotDigits(symbol)), sums, context), closing);
+    : named(remainder(position, lotsOf(symbol, left), sums, context), closing);
   const booked = bookEntries(book, entriesOf(slice.id, sums), context);
   const positions =
     kept === undefined ? booked.positions.filter(({ id }) => id !== position.id) : replaced(booked.positions, kept);

@@ -35,7 +35,7 @@ export function marginRatio(
 export function marginTermsOf(symbol: TradingSymbol, price: string, ratio: string): readonly MarginTerm[] {
   const { margin_factor, contract_size, calc_mode, max_leverage } = symbol;
   const units = rational(margin_factor).mul(contract_size).mul(ratio);
-  return [{ max_leverage, per_lot: perLotText(calc_mode === "forex" ? units : units.mul(price)) }];
+  return [{ max_leverage, per_lot: perLotText(calc_mode === "forex" ? units : units.mul(rational(price).abs())) }];
 }
 
 /** The terms of lots that were opened under different ones: at every leverage their margin is the sum of both. */

@@ -14,7 +14,7 @@ import { refuseUnconverted } from "./pricing/convert.ts";
 import type { Market } from "./pricing/quote.ts";
 import { decimalText, rational, ratioText, shortDecimalText } from "./pricing/rational.ts";
 import { liquidatorOf } from "./pricing/source.ts";
-import { lotDigits, lotsFault, lotsText, priceText, type TradingSymbol } from "./pricing/symbol.ts";
+import { lotsFault, lotsOf, reportedPrice, type TradingSymbol } from "./pricing/symbol.ts";
 import { averagePrice, shareOf, weightedMean } from "./profit.ts";
 import { isLiquidating, type Risk } from "./risk.ts";
 import { type Trade, tradeEvent } from "./trade.ts";
@@ -105,16 +105,16 @@ export function openStep(book: Book, market: Market, execution: Execution, conte
 function termsOf(market: Market, execution: Execution, now: string) {
   const symbol = market.symbols.get(execution.symbol);
   if (symbol === undefined) return refuseTrading("symbol_not_found", `There is no symbol ${execution.symbol}.`);
-  const price = priceText(symbol, execution.price);
+  const price = reportedPrice(symbol, execution.price);
   if (price === undefined) return refuseTrading("invalid_price", `is no price of ${symbol.symbol}`, "price");
   const { highest } = priceBounds(symbol, market.quotes.get(symbol.symbol), now);
-  if (rational(price).gt(highest)) {
+  if (rational(price).abs().gt(highest)) {
     const most = shortDecimalText(highest, 0, symbol.digits);
-    return refuseTrading("invalid_price", `must not be above ${most}`, "price");
+    return refuseTrading("invalid_price", `must not be further from 0 than ${most}`, "price");
   }
-  const lots = lotsText(symbol, execution.lots);
-  const fault = lots === undefined ? `must be a multiple of ${symbol.lot_step}` : faultOf(symbol, lots, execution);
-  if (lots === undefined || fault !== undefined) return refuseTrading("validation_failed", fault ?? "", "lots");
+  const lots = lotsOf(symbol, rational(execution.lots));
+  const fault = faultOf(symbol, lots, execution);
+  if (fault !== undefined) return refuseTrading("validation_failed", fault, "lots");
   return { ok: true, symbol, deal: { ...execution, price, lots } } as const;
 }
 
@@ -246,7 +246,7 @@ function netted(
     return { ok: true, book: step.book, trade: undefined, position: step.position, closed: [step.trade] };
   }
   const { platform: _booked, ...rest } = deal;
-  const lots = decimalText(over, lotDigits(symbol));
+  const lots = lotsOf(symbol, over);
   const opening = { ...rest, lots, ...(money.opening === undefined ? {} : { platform: money.opening }) };
   const flipped = opened(step.book, market, symbol, opening, context);
   return flipped.ok ? { ...flipped, closed: [step.trade] } : flipped;
@@ -284,7 +284,7 @@ function raised(
   const draft = draftTrade(book, market, symbol, deal, context);
   if (!draft.ok) return draft;
   const added = draft.trade;
-  const sum = (a: string, b: string) => decimalText(rational(a).add(rational(b)), lotDigits(symbol));
+  const sum = (a: string, b: string) => lotsOf(symbol, rational(a).add(rational(b)));
   const parts = [position, { lots: added.lots, open_price: added.open_price }];
   const rates = [position, added].map(({ lots, margin_ratio }) => ({ lots, value: rational(margin_ratio) }));
   const changed = {

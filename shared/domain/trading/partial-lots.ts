@@ -2,8 +2,8 @@ import { type Book, replaced } from "./book.ts";
 import { levelHundredths, usedMargin } from "./margin.ts";
 import { commissionMinor } from "./pricing/commission.ts";
 import type { Market } from "./pricing/quote.ts";
-import { decimalText, rational, roundToward } from "./pricing/rational.ts";
-import { lotDigits } from "./pricing/symbol.ts";
+import { rational, roundToward } from "./pricing/rational.ts";
+import { lotsOf } from "./pricing/symbol.ts";
 import { grossProfit, shareOf, type Valuation } from "./profit.ts";
 
 /** The parts of a position that can be closed alone: of 1 to `last` lot steps. */
@@ -46,12 +46,11 @@ export function partsOf(book: Book, victim: Valuation, market: Market, equity: b
   if (symbol === undefined || price === null) return undefined;
   const step = rational(symbol.lot_step);
   const open = rational(position.lots);
-  const digits = lotDigits(symbol);
   const level = levelHundredths(book.account.stop_out_level);
-  const textOf = (count: bigint) => decimalText(step.mul(count), digits);
+  const textOf = (count: bigint) => lotsOf(symbol, step.mul(count));
   const excessAt = (count: bigint) => {
     const lots = textOf(count);
-    const rest = decimalText(open.sub(step.mul(count)), digits);
+    const rest = lotsOf(symbol, open.sub(step.mul(count)));
     const profit = (of: string) => grossProfit(market, symbol, { ...position, lots: of }, price)?.gross_minor;
     const [gone, kept] = [profit(lots), profit(rest)];
     const commission = commissionMinor(market, symbol, { lots, price, currency: position.currency });

@@ -25,6 +25,7 @@ const tradingSymbol = {
   trading_mode: "enabled",
   sessions: [{ day: "monday", open: "00:00", close: "24:00" }],
   holidays: ["2026-12-25"],
+  zone: "UTC",
   market_status: "open",
   next_open_at: null,
   next_close_at: "2026-11-27T22:00:00.000Z",

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { PlatformId, SignedMoney } from "../feed.ts";
-import { Decimal } from "../symbol.ts";
+import { SignedDecimal } from "../symbol.ts";
 
 const nullable = <T extends z.ZodMiniType>(schema: T) => z.optional(z.nullable(schema));
 
@@ -11,8 +11,8 @@ const nullable = <T extends z.ZodMiniType>(schema: T) => z.optional(z.nullable(s
 export const FeedPositionUpdate = z
   .strictObject({
     position_id: PlatformId,
-    stop_loss: nullable(Decimal),
-    take_profit: nullable(Decimal),
+    stop_loss: nullable(SignedDecimal),
+    take_profit: nullable(SignedDecimal),
     swap: z.optional(SignedMoney),
   })
   .check(

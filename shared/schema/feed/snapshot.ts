@@ -12,7 +12,7 @@ export const SnapshotPosition = z.strictObject({
   symbol: described(SymbolName, "Symbol name."),
   side: described(Side, "Direction of the position: `buy` or `sell`."),
   lots: described(Decimal, "Open volume in lots."),
-  open_price: described(Decimal, "Price at which the position was opened."),
+  open_price: described(SignedDecimal, "Price at which the position was opened."),
 });
 
 const SnapshotAccount = z.strictObject({

@@ -188,7 +188,7 @@ describe("a deal that a platform takes back", () => {
 
   it("closes a trade as reversed whose opening it was, and gives a part that was closed back", () => {
     const platform = new Platform();
-    platform.open("D-1", "P-1");
+    platform.open("D-1", "P-1", { commission: "-3.50" });
     platform.close("D-2", "P-1", { lots: "0.40" });
     platform.takeBack("D-2");
     const [root, slice] = [...platform.desk.trades.values()];

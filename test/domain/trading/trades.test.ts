@@ -28,7 +28,7 @@ const charged = someMarket({}, [
 describe("an execution is refused", () => {
   it.each([
     ["of an unknown symbol", { symbol: "XXXYYY" }, "symbol_not_found"],
-    ["at a price with too many digits", { price: "1.100101" }, "invalid_price"],
+    ["at a price of zero with too many digits", { price: "0.000000" }, "invalid_price"],
     ["at no price", { price: "0" }, "invalid_price"],
     ["of less than a step", { lots: "0.005" }, "validation_failed"],
     ["below the least lots", { lots: "0.00" }, "validation_failed"],

@@ -15,8 +15,8 @@ import type { TradingChange, TradingDecision } from "../changes.ts";
 import { type Holdings, type Metrics, metricsOf } from "../margin.ts";
 import { partialLots } from "../partial-lots.ts";
 import type { Market } from "../pricing/quote.ts";
-import { decimalText, rational } from "../pricing/rational.ts";
-import { lotDigits } from "../pricing/symbol.ts";
+import { rational } from "../pricing/rational.ts";
+import { lotsOf } from "../pricing/symbol.ts";
 import { shareOf, type Valuation, valuePosition } from "../profit.ts";
 import { metricsBody, type RequestedRun, type Risk, stopOutEvent } from "../risk.ts";
 import { isPast } from "./settle.ts";
@@ -180,7 +180,7 @@ function without(
 function rest({ position }: Valuation, closed: string, market: Market, { now }: Context): Valuation | undefined {
   const symbol = market.symbols.get(position.symbol);
   if (symbol === undefined) return undefined;
-  const lots = decimalText(rational(position.lots).sub(rational(closed)), lotDigits(symbol));
+  const lots = lotsOf(symbol, rational(position.lots).sub(rational(closed)));
   const swap_minor = position.swap_minor - shareOf(position.swap_minor, closed, position.lots);
   return valuePosition(market, { ...position, lots, swap_minor }, now);
 }

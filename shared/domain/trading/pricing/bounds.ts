@@ -8,8 +8,8 @@ import type { Position } from "../position.ts";
 import { commissionMinor } from "./commission.ts";
 import { conversion } from "./convert.ts";
 import type { Market, Quote } from "./quote.ts";
-import { type Rational, rational, roundToward, zero } from "./rational.ts";
-import type { TradingSymbol } from "./symbol.ts";
+import { decimalText, quotient, type Rational, rational, roundToward, zero } from "./rational.ts";
+import { isPair, type TradingSymbol } from "./symbol.ts";
 
 /** The lowest and the highest price that a quote may have, both included. */
 export interface PriceBounds {
@@ -36,21 +36,38 @@ export function nextReference(before: Quote | undefined, bid: string, now: strin
 }
 
 /**
- * The prices that may follow a quote: within a factor of the first price of the day, upwards for every symbol, and
- * downwards for pairs, because amounts are divided by their prices.
+ * So near to zero that a part of a price says nothing of how far the next one is. There the prices of a day are bounded
+ * as if the first one were here.
+ */
+function nearZero({ digits }: TradingSymbol): Rational {
+  return quotient(limits.trading.near_zero_points, 10n ** BigInt(digits));
+}
+
+/** Whether a price is too near to zero for its deviation to be judged by percent; that of a pair never is. */
+export function isNearZero(symbol: TradingSymbol, price: string): boolean {
+  return !isPair(symbol) && rational(price).abs().lte(nearZero(symbol));
+}
+
+/** How far from zero the prices of a day are measured from, for a symbol whose first one was this. */
+function magnitudeOf(symbol: TradingSymbol, reference: string): Rational {
+  const size = rational(reference).abs();
+  return isNearZero(symbol, reference) ? nearZero(symbol) : size;
+}
+
+/**
+ * The prices that may follow a quote: within a factor of the first price of the day, on both sides of zero, and those
+ * of a pair also at least a part of it, because amounts are divided by them.
  */
 export function priceBounds(symbol: TradingSymbol, before: Quote | undefined, now: string): PriceBounds {
   const { max_price, max_daily_factor, max_daily_pair_factor } = limits.trading;
   const most = rational(max_price);
+  const pair = isPair(symbol);
   const known = before && referenceOf(before, now);
-  if (known === undefined) return { lowest: zero, highest: most };
-  const reference = rational(known);
-  const pair = symbol.calc_mode === "forex";
-  const highest = reference.mul(pair ? max_daily_pair_factor : max_daily_factor);
-  return {
-    lowest: pair ? reference.div(max_daily_pair_factor) : zero,
-    highest: highest.lt(most) ? highest : most,
-  };
+  if (known === undefined) return { lowest: pair ? zero : most.neg(), highest: most };
+  const reference = magnitudeOf(symbol, known);
+  const factor = reference.mul(pair ? max_daily_pair_factor : max_daily_factor);
+  const highest = factor.lt(most) ? factor : most;
+  return { lowest: pair ? reference.div(max_daily_pair_factor) : highest.neg(), highest };
 }
 
 /** Whether a quote would lie outside the bounds of its day. */
@@ -83,10 +100,12 @@ export function refuseExposure(
   return { ok: false, refusal: { code: "exposure_too_large", detail } };
 }
 
-/** The market at the prices that those of the day are measured from. */
+/** The market at the prices that those of the day are measured from, above zero. */
 function atReferences(market: Market, now: string): Market {
   const quotes = [...market.quotes].map(([name, quote]) => {
-    const price = referenceOf(quote, now) ?? quote.bid;
+    const symbol = market.symbols.get(name);
+    const first = referenceOf(quote, now) ?? quote.bid;
+    const price = symbol === undefined ? first : decimalText(magnitudeOf(symbol, first), limits.trading.trigger_digits);
     return [name, { ...quote, bid: price, ask: price }] as const;
   });
   return { ...market, quotes: new Map(quotes) };
@@ -114,7 +133,7 @@ function worthOf(
   const symbol = market.symbols.get(name);
   const path = symbol && conversion(market, symbol.quote_currency, currency, { symbol, price });
   if (symbol === undefined || path === undefined) return 0n;
-  const value = rational(lots).mul(rational(symbol.contract_size)).mul(rational(price)).mul(path.rate);
+  const value = rational(lots).mul(rational(symbol.contract_size)).mul(rational(price).abs()).mul(path.rate);
   const commission = commissionMinor(market, symbol, deal) ?? 0n;
   return roundToward(value, minorDigits[currency], "up") - 2n * commission;
 }

@@ -18,7 +18,7 @@ export function commissionMinor(
   if (type === "none") return 0n;
   const own = { symbol, price: deal.price };
   const lots = rational(deal.lots);
-  const notional = lots.mul(rational(symbol.contract_size)).mul(rational(deal.price));
+  const notional = lots.mul(rational(symbol.contract_size)).mul(rational(deal.price).abs());
   const rateOf = (from: string, to: string) => conversion(market, from, to, own)?.rate;
   const dollars = type === "per_million" ? rateOf(symbol.quote_currency, "USD") : rational(1n);
   const toAccount = rateOf(type === "percent" ? symbol.quote_currency : currency, deal.currency);

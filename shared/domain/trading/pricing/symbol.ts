@@ -1,6 +1,6 @@
 import { limits } from "../../../limits.ts";
 import type { MarketStatusName, SymbolBody } from "../../../schema/symbol.ts";
-import { rational, unitsText } from "./rational.ts";
+import { type Rational, rational, shortDecimalText, unitsText } from "./rational.ts";
 import { instantOf } from "./zone-clock.ts";
 
 /** A symbol as it is stored: the wire's fields without what the clock decides, and whether its feed halted it. */
@@ -109,8 +109,13 @@ export function symbolBody(symbol: TradingSymbol, now: string): SymbolBody {
   };
 }
 
+/** Lots in the decimals of the step, and in more where they have more: what a platform booked may be off the step. */
+export function lotsOf(symbol: TradingSymbol, lots: Rational): string {
+  return shortDecimalText(lots, lotDigits(symbol), limits.trading.rate_digits);
+}
+
 /** Digits after the point of a lot of this symbol. */
-export function lotDigits(symbol: TradingSymbol): number {
+function lotDigits(symbol: TradingSymbol): number {
   const step = symbol.lot_step;
   const point = step.indexOf(".");
   return point === -1 ? 0 : step.length - point - 1;
@@ -130,10 +135,22 @@ export function lotsFault(symbol: TradingSymbol, lots: string): string | undefin
   return value.divisible(symbol.lot_step) ? undefined : `must be a multiple of ${symbol.lot_step}`;
 }
 
-/** A price of a symbol with exactly its digits; undefined when it is no price of this symbol. */
+/** A price of a request with exactly the digits of its symbol; undefined when it has more, or is none of a pair. */
 export function priceText(symbol: TradingSymbol, price: string): string | undefined {
   const units = unitsOf(price, symbol.digits);
-  return units === undefined || units <= 0n ? undefined : unitsText(units, symbol.digits);
+  return units === undefined || (units <= 0n && isPair(symbol)) ? undefined : unitsText(units, symbol.digits);
+}
+
+/** A price that has happened: with the digits of its symbol, and more where it has more; undefined for 0 of a pair. */
+export function reportedPrice(symbol: TradingSymbol, price: string): string | undefined {
+  const value = rational(price);
+  if (isPair(symbol) && value.lte(0n)) return undefined;
+  return shortDecimalText(value, symbol.digits, limits.trading.trigger_digits);
+}
+
+/** A stop that a platform reports, as {@link reportedPrice}; null where there is none, which platforms write as 0. */
+export function reportedStop(symbol: TradingSymbol, price: string | null | undefined): string | null | undefined {
+  return price === null || price === undefined || rational(price).equals(0n) ? null : reportedPrice(symbol, price);
 }
 
 /** The number in units of `10^-digits`; undefined when it has more digits than that, other than zeros. */

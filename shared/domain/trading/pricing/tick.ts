@@ -1,8 +1,8 @@
 import { limits } from "../../../limits.ts";
-import { isOutOfBounds, nextReference, priceBounds } from "./bounds.ts";
+import { isNearZero, isOutOfBounds, nextReference, priceBounds } from "./bounds.ts";
 import type { Quote, SourceMark } from "./quote.ts";
 import { type Rational, rational } from "./rational.ts";
-import { priceText, type TradingSymbol } from "./symbol.ts";
+import { reportedPrice, type TradingSymbol } from "./symbol.ts";
 
 /** What a source sends of a price. */
 export interface Tick {
@@ -76,8 +76,8 @@ interface Prices {
 
 /** Bid and ask in the symbol's digits, or why they are none. */
 function pricesOf(symbol: TradingSymbol, before: Quote | undefined, tick: Tick, now: string): Prices | TickFault {
-  const bid = priceText(symbol, tick.bid);
-  const ask = priceText(symbol, tick.ask);
+  const bid = reportedPrice(symbol, tick.bid);
+  const ask = reportedPrice(symbol, tick.ask);
   if (bid === undefined || ask === undefined) return "invalid_price";
   if (rational(bid).gt(rational(ask))) return "crossed";
   return isOutOfBounds(priceBounds(symbol, before, now), bid, ask) ? "price_out_of_bounds" : { bid, ask };
@@ -98,8 +98,10 @@ function timeFault(before: Quote | undefined, { time, source }: Tick, now: strin
 }
 
 /** Whether a price is too far from the one that stands, and none near it was put aside just before. */
-function isOutlier({ max_deviation_percent: most }: TradingSymbol, before: Quote, prices: Prices, now: string) {
-  if (most === null || !deviates(before, prices, most)) return false;
+function isOutlier(symbol: TradingSymbol, before: Quote, prices: Prices, now: string) {
+  const { max_deviation_percent: most } = symbol;
+  if (most === null || isNearZero(symbol, before.bid)) return false;
+  if (!deviates(before, prices, most)) return false;
   const { aside } = before;
   if (aside === undefined) return true;
   const waited = Date.parse(now) - Date.parse(aside.received_at);
@@ -110,7 +112,7 @@ function isOutlier({ max_deviation_percent: most }: TradingSymbol, before: Quote
 function deviates(from: Prices, to: Prices, percent: string): boolean {
   return (["bid", "ask"] as const).some((side) => {
     const distance = rational(to[side]).sub(rational(from[side])).abs();
-    return distance.mul(100n).gt(rational(from[side]).mul(rational(percent)));
+    return distance.mul(100n).gt(rational(from[side]).abs().mul(rational(percent)));
   });
 }
 
