@@ -643,10 +643,14 @@ export const limits = {
     /** An account at its stop-out level that nothing can be done about is looked at again after this time. */
     stuck_retried_after_ms: 60_000,
     /**
-     * Partitions that the accounts of one symbol and direction are spread over; each costs every tick a read. A number
-     * may rise, never fall: what is in a shard that no tick reads is lost.
+     * Partitions that the accounts of one symbol and direction are spread over at the most; each that is in use costs
+     * every tick a read. The number in use rises and never falls: what is in a shard that no tick reads is lost.
      */
     exposure_shards: 9,
+    /** As many are in use until a price meets more accounts. */
+    first_exposure_shards: 2,
+    /** Evaluations of so many accounts take what a partition of DynamoDB writes in a second, at 8 units each. */
+    met_per_exposure_shard: 100,
     /** Index partitions of a brokerage's list of margin levels, and of each margin status. May rise, never fall. */
     risk_shards: 5,
     /** How long a function remembers which symbols a tenant has; what a symbol says is read apart from that. */

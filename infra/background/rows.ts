@@ -11,7 +11,14 @@ import {
   quoteType,
   riskType,
 } from "../../shared/table/table-shape.ts";
-import { allow, keyStatements, quoteStatements, streamStatements, tableStatements } from "../constructs/grants.ts";
+import {
+  allow,
+  keyStatements,
+  noteQuotesStatement,
+  quoteStatements,
+  streamStatements,
+  tableStatements,
+} from "../constructs/grants.ts";
 import {
   breachKeys,
   clientIdKeys,
@@ -296,6 +303,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
     statements: ({ table, volatile }) => [
       ...tableStatements(["query"], { tableArn: table, keys: [...exposureKeys, ...symbolKeys] }),
       ...tableStatements(["put"], { tableArn: table, keys: breachKeys }),
+      noteQuotesStatement(volatile),
       // Whether a brokerage has connections that follow prices.
       ...streamStatements(["read"], volatile),
     ],

@@ -204,6 +204,11 @@ export function quoteStatements(grants: readonly QuoteGrant[], volatileArn: stri
   );
 }
 
+/** The right to note on quotes how many shards of the exposure index their symbols use. */
+export function noteQuotesStatement(volatileArn: string): PolicyStatement {
+  return onTable("NoteQuotes", "UpdateItem", volatileArn, quoteKeys);
+}
+
 /** Rights on what is kept of the stream, which is in the table of volatile items. */
 export type StreamGrant = "take:tickets" | "read" | "put" | "update" | "delete" | `${"query" | "put" | "delete"}:list`;
 

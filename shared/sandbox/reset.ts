@@ -278,7 +278,9 @@ async function restoreMarket(walk: Walk): Promise<void> {
     foreign.map(({ symbol }) => quotes.key(tenant, symbol)),
   );
   await walk.remove("other_items", foreign.map(symbols.keyOf));
-  const prices = new Map(seedQuotes(now).map((quote) => [quote.symbol, { ...quote, tenant_id: tenant }]));
+  // Accounts that are newer than the reset may wait in any shard of what a quote said before.
+  const kept = { tenant_id: tenant, exposure_shards: limits.trading.exposure_shards };
+  const prices = new Map(seedQuotes(now).map((quote) => [quote.symbol, { ...quote, ...kept }]));
   const due = [...seed.values()].filter(
     ({ symbol }) => !known.has(symbol) || old.some((each) => each.symbol === symbol),
   );

@@ -1,10 +1,15 @@
 import type { DynamoDBRecord } from "aws-lambda";
+import { shardsAfter, shardsRead } from "../domain/trading/exposure.ts";
 import { triggerUnits } from "../domain/trading/pricing/quote.ts";
 import { limits } from "../limits.ts";
 import { type Direction, exposures, quotes, type StoredQuote } from "../table/entities.ts";
+import { type Condition, isStored } from "../table/expression.ts";
+import { changeItem } from "../table/items.ts";
 import { type PartitionPosition, readPage } from "../table/partition.ts";
 import { readRawItem } from "../table/table.ts";
 import { symbolNamesOf } from "./market.ts";
+
+const { exposure_shards: most, first_exposure_shards: least } = limits.trading;
 
 /** The triggers that a price meets: from this sort key on, or up to it. */
 type Met = { readonly from: string } | { readonly to: string };
@@ -38,22 +43,47 @@ export async function* exposedTo({
   symbol,
   bid,
   ask,
-}: Pick<StoredQuote, "tenant_id" | "symbol" | "bid" | "ask">): AsyncGenerator<readonly string[]> {
-  // Behind the price stands the account after a bar, so no sort key is those of the next point alone.
+  exposure_shards,
+}: Pick<StoredQuote, "tenant_id" | "symbol" | "bid" | "ask" | "exposure_shards">): AsyncGenerator<readonly string[]> {
+  const shards = shardsRead({ exposure_shards });
+  // Behind the points stands the account after a bar, so no sort key is those of the next point alone.
   yield* accountsIn([
-    ...shardsOf(tenant_id, symbol, "dn", { from: exposures.sortOf(triggerUnits(bid)) }),
-    ...shardsOf(tenant_id, symbol, "up", { to: exposures.sortOf(triggerUnits(ask) + 1n) }),
+    ...shardsOf(tenant_id, symbol, "dn", { from: exposures.sortOf(triggerUnits(bid)) }, shards),
+    ...shardsOf(tenant_id, symbol, "up", { to: exposures.sortOf(triggerUnits(ask) + 1n) }, shards),
   ]);
+}
+
+/**
+ * Counts the shards of a symbol after a look for its quote that has met so many accounts, and notes the number on the
+ * quote where it rises: in the same write the version rises, so that no price which is on its way takes it back.
+ */
+export async function noteShards(quote: StoredQuote, met: number): Promise<void> {
+  const { tenant_id: tenant, symbol, exposure_shards: before } = quote;
+  const after = await shardsAfter(quote, met, () => usesMore(tenant, symbol));
+  if (after === before) return;
+  const attribute = "exposure_shards";
+  const when: Condition[] =
+    before === undefined ? [isStored, { attribute, is: "absent" }] : [{ attribute, is: "below", value: after }];
+  await changeItem(quotes.key(tenant, symbol), { set: { [attribute]: after }, add: { version: 1 }, when }, "refused");
+}
+
+/** Whether anything waits in a shard of a symbol that entries are not put into at first. */
+async function usesMore(tenant: string, symbol: string): Promise<boolean> {
+  const later = (["dn", "up"] as const).flatMap((direction) =>
+    Array.from({ length: most - least }, (_, place) => exposures.partition(tenant, symbol, direction, least + place)),
+  );
+  const found = await Promise.all(later.map((one) => readPage(one, { attributes: ["sk"], page_size: 1 })));
+  return found.some(({ items }) => items.length > 0);
 }
 
 /** The accounts of a tenant that wait for any price at all, since one that they depend on was old or cut off. */
 export async function* waitingAccounts(tenant: string): AsyncGenerator<readonly string[]> {
   const met = { from: exposures.sortOf(limits.trading.highest_trigger) };
-  for (const symbol of await symbolNamesOf(tenant)) yield* accountsIn(shardsOf(tenant, symbol, "dn", met));
+  for (const symbol of await symbolNamesOf(tenant)) yield* accountsIn(shardsOf(tenant, symbol, "dn", met, most));
 }
 
-function shardsOf(tenant: string, symbol: string, direction: Direction, met: Met): Passed[] {
-  return Array.from({ length: limits.trading.exposure_shards }, (_, shard) => ({
+function shardsOf(tenant: string, symbol: string, direction: Direction, met: Met, count: number): Passed[] {
+  return Array.from({ length: count }, (_, shard) => ({
     partition: exposures.partition(tenant, symbol, direction, shard),
     ...met,
   }));

@@ -13,7 +13,7 @@ import { pulses, type StoredPulse, type StoredQuote, streamFlags } from "../tabl
 import { readEach } from "../table/store.ts";
 import { readRawItem, readRecords } from "../table/table.ts";
 import { recordBreach } from "./breaches.ts";
-import { bringsPrice, exposedTo, quoteOf, waitingAccounts } from "./exposed-accounts.ts";
+import { bringsPrice, exposedTo, noteShards, quoteOf, waitingAccounts } from "./exposed-accounts.ts";
 import { sendAccounts } from "./margin-queue.ts";
 
 /** A change of the market of a tenant, and the stream records that report it. */
@@ -71,10 +71,13 @@ function marketEventOf(record: DynamoDBRecord): MarketEvent | undefined {
 /** An evaluation reads the newest prices, so an account that is found by an older one is evaluated at them too. */
 async function watchQuote(quote: StoredQuote, receivedMs: number): Promise<void> {
   const { tenant_id: tenant, symbol } = quote;
+  let met = 0;
   for await (const accountIds of exposedTo(quote)) {
+    met += accountIds.length;
     await recordBreach(tenant, symbol);
     await wakeAccounts(tenant, accountIds, receivedMs);
   }
+  await noteShards(quote, met);
 }
 
 async function wakeWaiting(tenant: string, receivedMs: number): Promise<void> {

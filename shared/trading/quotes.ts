@@ -75,9 +75,13 @@ function decided(market: Market, { source, epoch }: Sender, symbol: string, pric
   return { quote, results };
 }
 
-/** Writes a quote in the place of the one that was read; false when the item was written since. */
+/**
+ * Writes a quote in the place of the one that was read, with the number of shards that stands there; false when the
+ * item was written since.
+ */
 export function replaceQuote(tenant: string, before: Quote | undefined, quote: Quote): Promise<boolean> {
-  const item = { ...quote, version: (before?.version ?? 0) + 1, tenant_id: tenant };
-  const { received_at, version } = before ?? {};
+  const { received_at, version = 0, exposure_shards: shards } = before ?? {};
+  const kept = shards === undefined ? {} : { exposure_shards: shards };
+  const item = { ...quote, ...kept, version: version + 1, tenant_id: tenant };
   return putItem(quotes, item, before === undefined ? [isNew] : isStill({ received_at, version }));
 }

@@ -255,6 +255,7 @@ describe("rights of the functions", () => {
       [
         "Allow dynamodb:Query main brk_*|EXP|* brk_*|SYM",
         "Allow dynamodb:PutItem main brk_*|BREACH|*",
+        "Allow dynamodb:UpdateItem volatile brk_*|Q|* brk_*|PULSE|*",
         ...["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map(
           (action) => `Allow dynamodb:${action} volatile stream`,
         ),

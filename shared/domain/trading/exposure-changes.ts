@@ -3,7 +3,7 @@ import { later } from "../decision.ts";
 import { sameValue } from "../equality.ts";
 import { greatest, least } from "../money.ts";
 import type { TradingChange } from "./changes.ts";
-import type { Trigger } from "./exposure.ts";
+import { shardsWritten, type Trigger } from "./exposure.ts";
 import { type Holdings, valuePositions } from "./margin.ts";
 import type { Market } from "./pricing/quote.ts";
 import { liquidatorOf } from "./pricing/source.ts";
@@ -30,13 +30,13 @@ export function riskChange(
   return [{ op: "update", entity: "risk", before, after }];
 }
 
-/** A trigger within the prices that there can be, spread over as many shards as there are; one beyond them is none. */
-export function storedTrigger({ symbol, down, up }: Trigger): StoredTrigger {
+/** A trigger within the prices that there can be, in the shards that its symbol uses; one beyond them is none. */
+export function storedTrigger({ symbol, down, up }: Trigger, { quotes }: Market): StoredTrigger {
   return {
     symbol,
     down: down === null || down < -highest ? null : String(least(down, highest)),
     up: up === null || up > highest ? null : String(greatest(up, -highest)),
-    shards: limits.trading.exposure_shards,
+    shards: shardsWritten(quotes.get(symbol)),
   };
 }
 

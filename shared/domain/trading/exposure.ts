@@ -4,7 +4,7 @@ import type { SideName } from "../../schema/trade.ts";
 import type { Account } from "../account.ts";
 import { type Holdings, levelHundredths, type Metrics, metricsOf, valuePositions } from "./margin.ts";
 import { type Conversion, pairsOf } from "./pricing/convert.ts";
-import type { Market } from "./pricing/quote.ts";
+import type { Market, Quote } from "./pricing/quote.ts";
 import { quotient, type Rational, rational, roundToward, zero } from "./pricing/rational.ts";
 import { liquidatorOf } from "./pricing/source.ts";
 import type { TradingSymbol } from "./pricing/symbol.ts";
@@ -240,4 +240,41 @@ function addConversion(
     const isOwn = name === own && pairsOf(path).length === 1;
     if (!quoteProfit.equals(0n)) pair.prices.add(isOwn ? closesAt(side) : "mid");
   }
+}
+
+/*
+ * How many shards of the exposure index a symbol uses stands on its quote. Entries are put into the shards of the
+ * number that their decision read, and a price looks in those of its own record. That loses none, wherever a function
+ * dies: the number never falls, and what raises it is a record of the same stream, after all prices with a lower one,
+ * whose look finds what they passed over (ADR 0022).
+ */
+
+const { exposure_shards: most, first_exposure_shards: least } = limits.trading;
+
+/** What the stored quote of a symbol says of its shards. */
+interface Numbered {
+  readonly exposure_shards?: Quote["exposure_shards"] | undefined;
+}
+
+/** Shards that a price looks in: all of them where its quote names no number. */
+export function shardsRead({ exposure_shards: number = most }: Numbered): number {
+  return number;
+}
+
+/** Shards that entries are put into: those that every price looks in where the quote names no number. */
+export function shardsWritten(quote: Numbered | undefined): number {
+  return quote?.exposure_shards ?? least;
+}
+
+/**
+ * The number of shards after a look that has met so many accounts; at most as many as there are, and never fewer.
+ * @param isUsed whether anything is in a shard that entries are not put into at first; asked where no number is named
+ */
+export async function shardsAfter(
+  { exposure_shards: number }: Numbered,
+  met: number,
+  isUsed: () => Promise<boolean>,
+): Promise<number> {
+  if (number === undefined) return (await isUsed()) ? most : least;
+  return Math.max(number, Math.min(most, Math.ceil(met / limits.trading.met_per_exposure_shard)));
 }

@@ -188,7 +188,7 @@ function withExposureIndex<R>(
   const rests = risk.armed || risk.platform_run !== undefined;
   const wanted =
     risk.run === null
-      ? triggersOf(after, rests, market, context.now, known.map(knownTrigger)).map(storedTrigger)
+      ? triggersOf(after, rests, market, context.now, known.map(knownTrigger)).map((one) => storedTrigger(one, market))
       : known;
   const { complete, ...plan } = exposurePlan(state.account, known, wanted, most - 1 - others.length);
   const credit_ends_at = after.positions.length === 0 ? undefined : nextCreditEnd(after.balance, context.now);

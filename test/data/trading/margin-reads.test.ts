@@ -112,6 +112,6 @@ it(`a tick reads an entry for each account inside the move, of ${sizes.join(" or
   }
   // Evaluations that come later have the terms of the symbol from one before them.
   const judged = expect.toSatisfy((items: number) => items <= perAccount * inside + shared);
-  const expected = { calls: 2 * limits.trading.exposure_shards, watched: inside, judged };
+  const expected = { calls: 2 * limits.trading.first_exposure_shards, watched: inside, judged };
   expect(told).toEqual(sizes.map(() => expected));
 }, 120_000);

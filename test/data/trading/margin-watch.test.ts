@@ -74,7 +74,7 @@ describe("a price", () => {
     api.watched.takeCalls();
     expect(await market.see(record)).toEqual([]);
     const calls = api.watched.takeCalls();
-    const queries = 2 * limits.trading.exposure_shards;
+    const queries = 2 * limits.trading.first_exposure_shards;
     const [flag, ...found] = calls.toSorted((a, b) => (a.operation < b.operation ? -1 : 1));
     expect([flag?.operation, flag?.tables]).toEqual(["BatchGetItem", [api.emulator.volatileTableName]]);
     expect(found.map(({ operation }) => operation)).toEqual(Array(queries).fill("Query"));
@@ -106,10 +106,10 @@ describe("a price", () => {
       await changeItem(risks.key(tenant, id), { set: { triggers } });
       expect(shardIn(await entryOf(id))).toBeLessThan(2);
     }
-    await market.see(await market.price(tenant, "EURUSD", falling));
+    const { exposure_shards: shards } = limits.trading;
+    await market.see(await market.price(tenant, "EURUSD", falling, { exposure_shards: shards }));
     expect((await market.evaluateSent()).toSorted()).toEqual(ids.toSorted());
     const found = await Promise.all(ids.map(entryOf));
-    const { exposure_shards: shards } = limits.trading;
     expect(found.map(shardIn)).toEqual(found.map((entry) => exposures.shardOf({ ...entry, shards })));
     expect(Math.max(...found.map(shardIn))).toBeGreaterThan(1);
   });

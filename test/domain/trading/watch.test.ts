@@ -135,7 +135,9 @@ describe("an account that a commit leaves below its stop-out level", () => {
     expect(isDueAtOnce(account.risk())).toBe(true);
     const every = { down: String(10n ** 22n), up: String(-(10n ** 22n)) };
     expect(new Set(account.risk().triggers)).toEqual(
-      new Set(["EURGBP", "GBPUSD"].map((symbol) => ({ symbol, ...every, shards: limits.trading.exposure_shards }))),
+      new Set(
+        ["EURGBP", "GBPUSD"].map((symbol) => ({ symbol, ...every, shards: limits.trading.first_exposure_shards })),
+      ),
     );
   });
 

@@ -1,6 +1,7 @@
 import { PutItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import type { DynamoDBRecord, SQSRecord } from "aws-lambda";
+import { limits } from "../../../shared/limits.ts";
 import { breaches, type Entity, type Key, pulses, quotes, risks } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
 import type { TestApi } from "../emulator/api.ts";
@@ -19,7 +20,7 @@ export function marketWatch(api: TestApi) {
   let sequence = 0;
   const put = async <T extends object>(entity: Entity<T>, item: T, before?: T): Promise<DynamoDBRecord> => {
     const TableName = api.emulator.volatileTableName;
-    const NewImage = marshall(itemOf(entity, item));
+    const NewImage = marshall(itemOf(entity, item), { removeUndefinedValues: true });
     await api.emulator.client.send(new PutItemCommand({ TableName, Item: NewImage }));
     sequence += 1;
     const images = { NewImage, ...(before === undefined ? {} : { OldImage: marshall(itemOf(entity, before)) }) };
@@ -42,7 +43,8 @@ export function marketWatch(api: TestApi) {
     /** Writes a price, by default of this moment, and returns its stream record. */
     price: (tenant: string, symbol: string, price: readonly [string, string], fields: object = {}) => {
       const now = new Date().toISOString();
-      const quote = someQuote(symbol, price, { time: now, received_at: now, ...fields });
+      const counted = { exposure_shards: limits.trading.first_exposure_shards };
+      const quote = someQuote(symbol, price, { time: now, received_at: now, ...counted, ...fields });
       return put(quotes, { ...quote, tenant_id: tenant });
     },
     /** Writes a sign of life of a source after one of before; returns the record. */

@@ -27,6 +27,8 @@ export interface Quote {
   readonly reference: string;
   /** The last price, when it was too far from this one and nothing has confirmed it yet, and when it came. */
   readonly aside?: { readonly bid: string; readonly ask: string; readonly received_at: string };
+  /** Shards of the exposure index that the symbol uses; absent until the first look for this quote has counted them. */
+  readonly exposure_shards?: number;
   /** Rises with every write of the item. */
   readonly version: number;
 }
