@@ -3,10 +3,10 @@ import { draftTenant } from "../../../shared/domain/tenant.ts";
 import { delayMs, nowIso } from "../../../shared/runtime/clock.ts";
 import { systemContext } from "../../../shared/table/context.ts";
 import { quotes, symbols } from "../../../shared/table/entities.ts";
-import { putItem } from "../../../shared/table/items.ts";
+import { changeItem, putItem } from "../../../shared/table/items.ts";
 import { putOutbox } from "../../../shared/table/outbox.ts";
 import { transact } from "../../../shared/table/transact.ts";
-import { writeOf } from "../../../shared/table/write.ts";
+import { typeTag, writeOf } from "../../../shared/table/write.ts";
 import { someClient } from "../../support/builders/decisions.ts";
 import { someQuote, someSymbol } from "../../support/builders/trading.ts";
 import { tradingFloor } from "../../support/builders/trading-floor.ts";
@@ -17,7 +17,8 @@ const symbol = "EURUSD";
 export async function price({ tenant, bid, ask }: { tenant: string; bid: string; ask: string }): Promise<void> {
   const now = nowIso();
   const quote = someQuote(symbol, [bid, ask], { time: now, received_at: now });
-  await putItem(quotes, { ...quote, tenant_id: tenant });
+  // What else stands on the quote stays: how many shards of the exposure index its symbol uses.
+  await changeItem(quotes.key(tenant, symbol), { set: { ...typeTag(quotes.et), ...quote, tenant_id: tenant } });
 }
 
 /**
