@@ -27,12 +27,10 @@ import { ProposedLink } from "./people/proposals.ts";
 const rearmLevel =
   "Margin level above which another margin call can occur. A percentage with up to two decimals, such as `100.00`.";
 
-/** Types of an account. */
-export const accountTypes = ["live", "demo"] as const;
-const AccountType = z.enum(accountTypes);
-/** Statuses of an account. */
-export const accountStatuses = ["active", "disabled", "closed"] as const;
-const AccountStatus = z.enum(accountStatuses);
+/** What accounts may be of a type, and in a status. */
+export const accountFacets = { type: ["live", "demo"], status: ["active", "disabled", "closed"] } as const;
+const AccountType = z.enum(accountFacets.type);
+const AccountStatus = z.enum(accountFacets.status);
 const MarginStatus = z.enum(["normal", "margin_call", "stop_out"]);
 const Platform = z.enum(["internal", "mt4", "mt5", "ctrader", "other"]);
 const StopOutOrder = z.enum(["most_losing_first", "most_margin_first"]);

@@ -7,7 +7,7 @@ import { accountFilters, and, listParameter, matching, partitionsOf, resourcePag
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { readable, UnreadableItem, unlessUnreadable } from "../runtime/unreadable.ts";
-import { accountStatuses, accountTypes } from "../schema/account.ts";
+import { accountFacets } from "../schema/account.ts";
 import { accounts, balances, feedSources, risks } from "../table/entities.ts";
 import { type Page, type PageRequest, pageOfEntries, pageOfFound, pageWith } from "../table/list.ts";
 import { ownersOf, type UniqueValues } from "../table/owners.ts";
@@ -18,8 +18,8 @@ import { type Held, readHeld, whole, withPositions } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 
 const facets = [
-  { name: "status", values: accountStatuses },
-  { name: "type", values: accountTypes },
+  { name: "status", values: accountFacets.status },
+  { name: "type", values: accountFacets.type },
 ] as const;
 
 /** A page of accounts with their open positions, and the prices that all of them are valued at. */
