@@ -195,6 +195,8 @@ export function reservedConcurrency(config: StageConfig): Readonly<Record<string
     deliver: firstConcurrency + unprovenConcurrency + 3 * retryConcurrency,
     publish: concurrency,
     "fan-out": fanOutConcurrency,
+    authorize: config.reserved.authorizer,
+    route: config.reserved.router,
     "record-refusals": refusalConcurrency,
     evaluate: config.evaluations.concurrency,
     "stream-deliver": config.streaming.concurrency,

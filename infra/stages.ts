@@ -47,6 +47,8 @@ export interface StageConfig {
   readonly quoteThrottle: Throttle;
   /** Limit of every method over all callers; it is the only wall of the endpoints that need no token. */
   readonly methodThrottle: Throttle;
+  /** The same of each method that needs no token: it is the only wall of the token endpoints and the documents. */
+  readonly openThrottle: Throttle;
   /**
    * Invocations of the deliverer at the same time, each with up to ten deliveries. They are reserved, as those of the
    * evaluator and the publisher are, so an account needs a concurrency of 100 more than all of them (infra/README.md).
@@ -71,6 +73,11 @@ export interface StageConfig {
     /** Of the function that records refusals; Lambda takes no less than 2. */
     readonly refusalConcurrency: number;
   };
+  /**
+   * Invocations at the same time that are kept for the authorizer, without which no caller is admitted, and for the
+   * router of commits, which has one for each shard: a flood of other requests takes none of them.
+   */
+  readonly reserved: { readonly authorizer: number; readonly router: number };
   /** Invocations of the evaluator at the same time, each with up to ten accounts. */
   readonly evaluations: { readonly concurrency: number };
   /**
@@ -126,6 +133,7 @@ const { gateway_per_second, gateway_burst } = limits.rate;
 const planThrottle: Throttle = { ratePerSecond: gateway_per_second, burst: gateway_burst };
 const quoteThrottle: Throttle = { ratePerSecond: 100, burst: 200 };
 
+const openThrottle: Throttle = { ratePerSecond: 100, burst: 200 };
 function claimsOf(stage: Stage): Pick<StageConfig, "tokenIssuer" | "tokenAudience"> {
   const { issuer: tokenIssuer, audience: tokenAudience } = tokenClaims(publishedUrls[stage]);
   return { tokenIssuer, tokenAudience };
@@ -146,9 +154,11 @@ const configs: Record<Stage, StageConfig> = {
     methodThrottle: { ratePerSecond: 500, burst: 1000 },
     deliveries: { firstConcurrency: 6, unprovenConcurrency: 2, retryConcurrency: 2 },
     publishing: { concurrency: 4, fanOutConcurrency: 2, streamShards: 16, refusalConcurrency: 2 },
+    openThrottle,
     evaluations: { concurrency: 4 },
     streaming: { concurrency: 8, postsPerSecond: 3000 },
     alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
+    reserved: { authorizer: 10, router: 4 },
     alarmEmails: [],
     monthlyBudgetUsd: 100,
     costCenter: "brokerage-sandbox",
@@ -172,9 +182,11 @@ const configs: Record<Stage, StageConfig> = {
     deliveries: { firstConcurrency: 35, unprovenConcurrency: 5, retryConcurrency: 10 },
     publishing: { concurrency: 20, fanOutConcurrency: 10, streamShards: 16, refusalConcurrency: 2 },
     evaluations: { concurrency: 19 },
+    openThrottle,
     streaming: { concurrency: 20, postsPerSecond: 6000 },
     alarms: { latencyP99Ms: 1000, iteratorAgeMs: 60_000 },
     alarmEmails: [],
+    reserved: { authorizer: 50, router: 16 },
     monthlyBudgetUsd: 1000,
     costCenter: "brokerage-production",
     ...claimsOf("production"),

@@ -70,6 +70,8 @@ export interface ApiProps {
   readonly config: StageConfig;
   /** What the dashboard's distribution shows to be believed; functions get it with each request. */
   readonly originSecret: string;
+  /** Rows whose method needs no token. */
+  readonly openRoutes: readonly Route[];
 }
 
 /** What connects the rows to their functions. */
@@ -96,6 +98,10 @@ function throttling(throttle: Throttle) {
   return { rateLimit: throttle.ratePerSecond, burstLimit: throttle.burst };
 }
 
+function stageThrottling({ ratePerSecond, burst }: Throttle) {
+  return { throttlingRateLimit: ratePerSecond, throttlingBurstLimit: burst };
+}
+
 /** The REST API: first itself, so that functions can name its address; then, with `connect`, what it leads to. */
 export class Api extends Construct {
   readonly restApi: RestApi;
@@ -105,14 +111,14 @@ export class Api extends Construct {
   /** By which API Gateway invokes the functions of the stage. */
   readonly invoker: Role;
 
-  constructor(scope: Construct, id: string, { config, originSecret }: ApiProps) {
+  constructor(scope: Construct, id: string, { config, originSecret, openRoutes }: ApiProps) {
     super(scope, id);
     this.config = config;
     const accessLogs = new LogGroup(this, "AccessLogs", {
       retention: config.logRetention,
       removalPolicy: config.logAndSecretRemovalPolicy,
     });
-    this.restApi = this.makeRestApi(accessLogs, originSecret);
+    this.restApi = this.makeRestApi(accessLogs, originSecret, openRoutes);
     this.keepExecutionLogs();
     this.baseUrl = this.makeBaseUrl();
     this.invoker = this.makeInvoker();
@@ -160,8 +166,9 @@ export class Api extends Construct {
     }
   }
 
-  private makeRestApi(accessLogs: LogGroup, originSecret: string): RestApi {
-    const { stage, methodThrottle } = this.config;
+  private makeRestApi(accessLogs: LogGroup, originSecret: string, openRoutes: readonly Route[]): RestApi {
+    const { stage, methodThrottle, openThrottle } = this.config;
+    const everywhere = { loggingLevel: MethodLoggingLevel.ERROR, dataTraceEnabled: false };
     const restApi = new RestApi(this, "RestApi", {
       restApiName: `${serviceName}-${stage}`,
       description: `Brokerage API, ${stage}`,
@@ -175,12 +182,17 @@ export class Api extends Construct {
         variables: { [originVariable]: originSecret },
         accessLogDestination: new LogGroupLogDestination(accessLogs),
         accessLogFormat: AccessLogFormat.custom(JSON.stringify(accessLogFields)),
-        loggingLevel: MethodLoggingLevel.ERROR,
-        dataTraceEnabled: false,
+        ...everywhere,
         // The trace of a request begins here, so that the access log and the functions say the same one.
         tracingEnabled: true,
-        throttlingRateLimit: methodThrottle.ratePerSecond,
-        throttlingBurstLimit: methodThrottle.burst,
+        ...stageThrottling(methodThrottle),
+        // What a method has of its own takes the place of all that the stage says.
+        methodOptions: Object.fromEntries(
+          openRoutes.map(({ path, method }) => [
+            `${path}/${method}`,
+            { ...everywhere, ...stageThrottling(openThrottle) },
+          ]),
+        ),
       },
     });
     // The stack has an output of its own for the address.

@@ -1,5 +1,6 @@
 import { GatewayResponse, type IRestApi, ResponseType } from "aws-cdk-lib/aws-apigateway";
 import { Construct } from "constructs";
+import { limits } from "../../shared/limits.ts";
 import { type ProblemCode, unknownPath } from "../../shared/schema/problem.ts";
 import { gatewayHeaders, problemStatus, problemTemplate } from "./problem-document.ts";
 
@@ -10,6 +11,9 @@ interface Row {
   /** Headers in addition to the common ones; fixed values in quotes. */
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+/** What the functions say of a caller that has none left; when there are some again, `Retry-After` says alone. */
+const exceeded = { "X-RateLimit-Limit": `'${limits.rate.per_minute}'`, "X-RateLimit-Remaining": "'0'" };
 
 const challenge = { "WWW-Authenticate": "'Bearer realm=\"brokerage\"'" };
 
@@ -42,13 +46,13 @@ const rows: readonly Row[] = [
     types: ["THROTTLED"],
     code: "rate_limit_exceeded",
     detail: "The application sends more requests per second than it may.",
-    headers: { "Retry-After": "'1'" },
+    headers: { ...exceeded, "Retry-After": "'1'" },
   },
   {
     types: ["QUOTA_EXCEEDED"],
     code: "rate_limit_exceeded",
     detail: "The application has used up its requests.",
-    headers: { "Retry-After": "'60'" },
+    headers: { ...exceeded, "Retry-After": "'60'" },
   },
   {
     // Keys never leave the service: a wrong or missing one is a key that is not made yet, or a fault of ours.

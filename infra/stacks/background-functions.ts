@@ -17,6 +17,7 @@ import { readStream, type StreamSource, streamOf, streamStatements } from "../co
 import type { Tables } from "../constructs/table.ts";
 import type { WebhookLadder } from "../constructs/webhook-ladder.ts";
 import type { WorkQueue } from "../constructs/work-queue.ts";
+import { reservedConcurrency } from "../stage-settings.ts";
 import type { StageConfig } from "../stages.ts";
 import type { FunctionStacks } from "./functions.ts";
 
@@ -104,6 +105,7 @@ export class BackgroundFunctions {
     const { file, id, description, timeoutSeconds, nestedStack } = row;
     const context = this.context(usagePlanId);
     const work = this.work(row);
+    const reserved = reservedConcurrency(this.props.config)[id];
     const made = functions.add({
       file,
       id,
@@ -130,7 +132,7 @@ export class BackgroundFunctions {
         ...(row.sendsAccounts && queues.evaluations.environment),
         ...Object.assign({}, ...(row.sendsEvents ?? []).map((name) => queues[name].environment)),
       },
-      ...(work !== undefined && { reservedConcurrency: work.concurrency }),
+      ...(reserved !== undefined && { reservedConcurrency: reserved }),
       ...(nestedStack !== undefined && { nestedStack }),
       ...(row.passes !== undefined && { passes: row.passes }),
       ...(row.logsUsage && { logGroup: this.props.requestLogs }),

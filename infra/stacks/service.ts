@@ -64,7 +64,8 @@ export class ServiceStack extends Stack {
     this.tables = new Tables(this, "Tables", config);
     this.secrets = new ServiceSecrets(this, config);
     const origin = originSecret(this, config);
-    const api = new Api(this, "Api", { config, originSecret: origin });
+    const openRoutes = routes.filter(({ auth }) => auth !== "token");
+    const api = new Api(this, "Api", { config, originSecret: origin, openRoutes });
     this.stream = new StreamApi(this, "Stream", { config });
     const dashboard = this.addDashboard(api, origin);
     this.pool = new OperatorPool(this, "Operators", { config, dashboardUrl: dashboard.url });

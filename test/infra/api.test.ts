@@ -186,10 +186,21 @@ describe("gateway", () => {
     expect(format).toMatchObject({ requestId: "$context.requestId", path: "$context.path" });
     expect(JSON.stringify(format)).not.toMatch(/header|querystring|apiKey"|accessKey|body|integrationErrorMessage/i);
     expect(at(properties["MethodSettings"], 0)).toMatchObject({ DataTraceEnabled: false, LoggingLevel: "ERROR" });
+    const open = routes.filter(({ auth, stages }) => auth !== "token" && stages.includes("sandbox"));
+    expect(open.map(({ path }) => path)).toEqual(expect.arrayContaining(["/oauth/token", "/oauth/revoke", "/health"]));
+    expect(list(properties["MethodSettings"]).slice(1)).toEqual(
+      open.map(({ path, method }) => ({
+        ...{ HttpMethod: method, ResourcePath: `/${path.replaceAll("/", "~1")}` },
+        ...{ DataTraceEnabled: false, LoggingLevel: "ERROR", ThrottlingRateLimit: 100, ThrottlingBurstLimit: 200 },
+      })),
+    );
     // The trace that a line of this log names is the one of the functions.
     expect([format.traceId, properties["TracingEnabled"]]).toEqual(["$context.xrayTraceId", true]);
   });
 });
+
+/** A client reads of every 429 what it may send, that of the gateway too. */
+const exceeded = { "X-RateLimit-Limit": "'1000'", "X-RateLimit-Remaining": "'0'" };
 
 /** What the gateway refuses by itself: type, status, code, and the header that goes with it. */
 const expected: readonly (readonly [string, number, ProblemCode, Record<string, string>])[] = [
@@ -205,8 +216,8 @@ const expected: readonly (readonly [string, number, ProblemCode, Record<string, 
   ["WAF_FILTERED", 403, "address_not_allowed", {}],
   ["REQUEST_TOO_LARGE", 413, "payload_too_large", {}],
   ["UNSUPPORTED_MEDIA_TYPE", 415, "unsupported_media_type", {}],
-  ["THROTTLED", 429, "rate_limit_exceeded", { "Retry-After": "'1'" }],
-  ["QUOTA_EXCEEDED", 429, "rate_limit_exceeded", { "Retry-After": "'60'" }],
+  ["THROTTLED", 429, "rate_limit_exceeded", { ...exceeded, "Retry-After": "'1'" }],
+  ["QUOTA_EXCEEDED", 429, "rate_limit_exceeded", { ...exceeded, "Retry-After": "'60'" }],
   ["INVALID_API_KEY", 503, "service_unavailable", { "Retry-After": "'2'" }],
   ["AUTHORIZER_FAILURE", 503, "service_unavailable", { "Retry-After": "'2'" }],
   ["AUTHORIZER_CONFIGURATION_ERROR", 503, "service_unavailable", { "Retry-After": "'2'" }],

@@ -88,7 +88,7 @@ describe("npm run deploy -- --dry-run", () => {
     expect(text).not.toContain("Warning");
     expect([...new Set(command().asked)].sort()).toEqual([
       "/2016-08-19/account-settings",
-      ...["deliver", "evaluate", "fan-out", "publish", "record-refusals", "stream-deliver"].map(
+      ...["authorize", "deliver", "evaluate", "fan-out", "publish", "record-refusals", "route", "stream-deliver"].map(
         (id) => `/2019-09-30/functions/brokerage-sandbox-${id}/concurrency`,
       ),
       ...["DescribeStacks", "GetCallerIdentity", "GetTemplate"],
@@ -154,7 +154,10 @@ describe("npm run deploy -- --dry-run", () => {
     concurrency: { ConcurrentExecutions: all, UnreservedConcurrentExecutions: free },
   });
   /** What the sandbox reserves, and how much of it is there. */
-  const sandbox = { deliver: 14, publish: 4, "fan-out": 2, "record-refusals": 2, evaluate: 4, "stream-deliver": 8 };
+  const sandbox = {
+    ...{ authorize: 10, route: 4, deliver: 14, publish: 4, "fan-out": 2, "record-refusals": 2, evaluate: 4 },
+    "stream-deliver": 8,
+  };
   const reserving = (counts: Partial<typeof sandbox>) => ({
     reserved: Object.fromEntries(Object.entries(counts).map(([id, n]) => [`brokerage-sandbox-${id}`, n])),
   });
@@ -166,27 +169,27 @@ describe("npm run deploy -- --dry-run", () => {
     [
       "the account is new and may run ten functions",
       { stack: undefined, ...concurrency(10, 10) },
-      "may run 10 functions at the same time in eu-west-1, and needs 134: 34 for the stage, 0 that",
+      "may run 10 functions at the same time in eu-west-1, and needs 148: 48 for the stage, 0 that",
     ],
     [
       "another stage has reserved what is left",
       { stack: undefined, ...concurrency(240, 120) },
-      "may run 240 functions at the same time in eu-west-1, and needs 254: 34 for the stage, 120 that",
+      "may run 240 functions at the same time in eu-west-1, and needs 268: 48 for the stage, 120 that",
     ],
     [
       "another stage has reserved what is left, and the first creation of this one has failed",
       { ...stackIn("ROLLBACK_COMPLETE"), ...concurrency(240, 120) },
-      "may run 240 functions at the same time in eu-west-1, and needs 254: 34 for the stage, 120 that",
+      "may run 240 functions at the same time in eu-west-1, and needs 268: 48 for the stage, 120 that",
     ],
     [
       "another stage has reserved what an update of this one adds",
       { ...concurrency(254, 100), ...reserving({ ...sandbox, evaluate: 2 }) },
-      "needs 256: 34 for the stage, 122 that others have reserved, and 100 that Lambda keeps.",
+      "needs 256: 48 for the stage, 108 that others have reserved, and 100 that Lambda keeps.",
     ],
     [
       "one function gets more before another one gets less",
       { ...concurrency(250, 100), ...reserving({ ...sandbox, deliver: 10, publish: 8 }) },
-      "needs 254: 38 for the stage, 116 that others",
+      "needs 254: 52 for the stage, 102 that others",
     ],
     ["an update is under way", stackIn("UPDATE_IN_PROGRESS"), "brokerage-sandbox is UPDATE_IN_PROGRESS: wait"],
     [
@@ -206,7 +209,7 @@ describe("npm run deploy -- --dry-run", () => {
   test("deploys next to another stage where both fit the account exactly", async () => {
     Object.assign(command().account, { ...concurrency(254, 100), ...reserving(sandbox) });
     expect((await deploy()).code).toBe(0);
-    Object.assign(command().account, { ...concurrency(254, 134), stack: undefined, reserved: {} });
+    Object.assign(command().account, { ...concurrency(268, 148), stack: undefined, reserved: {} });
     expect((await deploy()).code).toBe(0);
   });
 

@@ -228,6 +228,6 @@ describe("a stage with settings", () => {
       Object.fromEntries(stated.map(([id, count]) => [functionName("sandbox", id), count])),
     );
     const inProduction = Object.values(reservedConcurrency(stageConfig("production")));
-    expect(inProduction.reduce((one, other) => one + other, 0)).toBe(141);
+    expect(inProduction.reduce((one, other) => one + other, 0)).toBe(207);
   });
 });
