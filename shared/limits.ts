@@ -972,6 +972,11 @@ export const limits = {
     timeout_seconds: 10,
     /** Time of the warm-up request of a new environment, whose whole start may take 10 s (AWS docs: init phase). */
     warm_up_ms: 1000,
+    /** Minutes between two invocations that keep an environment: Lambda ends idle ones after 5 to 15 minutes. */
+    keep_warm_minutes: 5,
+    /** Share of a request in the average of the last ones, and how many bounds one counts as at most (see `slow`). */
+    slow_share: 0.05,
+    slow_most: 3,
   },
   /** One request, from its arrival in a function to its answer (ADR 0032). */
   request: {

@@ -20,7 +20,8 @@ import { StreamApi } from "../constructs/stream-api.ts";
 import { Tables } from "../constructs/table.ts";
 import { WebhookLadder } from "../constructs/webhook-ladder.ts";
 import { WorkQueue } from "../constructs/work-queue.ts";
-import { type StageConfig, serviceName } from "../stages.ts";
+import { longestDurationMs } from "../latency.ts";
+import { functionName, type StageConfig, serviceName } from "../stages.ts";
 import { BackgroundFunctions, workTimeout } from "./background-functions.ts";
 import { DashboardStack } from "./dashboard.ts";
 import { DashboardFiles } from "./dashboard-files.ts";
@@ -99,7 +100,7 @@ export class ServiceStack extends Stack {
     new DashboardFiles(this, "DashboardFiles", {
       ...{ config, settings, bucket: dashboard.bucket, directory: props.dashboard },
     });
-    this.addWatch(rows, background, routes);
+    this.addWatch(rows, background);
     this.addOutputs(api.baseUrl, plan.usagePlanId, background.get("provision"));
     new CfnOutput(this, "AuditBucketName", { value: bucket.bucketName, description: "Sealed days of the audit" });
     new CfnOutput(this, "DashboardUrl", { value: dashboard.url, description: "Address of the dashboard" });
@@ -147,6 +148,7 @@ export class ServiceStack extends Stack {
       ],
       environment: {
         ...this.secrets.environment(secrets),
+        SLOW_ABOVE_MS: String(longestDurationMs(route.id)),
         ...this.ladder.environment(queues),
         ...refusals[0]?.environment,
         ...(pool && this.pool.tokenEnvironment),
@@ -156,7 +158,7 @@ export class ServiceStack extends Stack {
     });
   }
 
-  private addWatch(rows: readonly BackgroundRow[], background: BackgroundFunctions, routes: readonly Route[]): void {
+  private addWatch(rows: readonly BackgroundRow[], background: BackgroundFunctions): void {
     const { config, tables } = this;
     // Authorizers throw for each token that has expired, as API Gateway asks of them, and Lambda counts it as an error.
     // When one really fails, the gateway answers 5xx, which has alarms of its own.
@@ -173,7 +175,7 @@ export class ServiceStack extends Stack {
       stageIds: counted.filter(({ stage }) => stage !== undefined).map(({ id }) => id),
       lateStreams: background.lateStreams,
       streamApiId: this.stream.apiId,
-      routeIds: routes.map(({ id }) => id),
+      requestLogs: this.requestLogs,
     });
     new Budget(this, "Cost", { config, topic: alarms.topic });
   }

@@ -1,8 +1,10 @@
 import type { APIGatewayProxyResult } from "aws-lambda";
 import type { Refusal } from "../domain/decision.ts";
+import { Slowness } from "../domain/usage/slowness.ts";
 import { limits } from "../limits.ts";
 import { spentUnits } from "../runtime/budget.ts";
 import { nowMs } from "../runtime/clock.ts";
+import { env } from "../runtime/env.ts";
 import { causeOf, log } from "../runtime/log.ts";
 import { isUnavailable } from "../runtime/unavailable.ts";
 import { UnreadableItem } from "../runtime/unreadable.ts";
@@ -92,16 +94,21 @@ function usageOf({ row, caller, lambda }: Exchange): Readonly<Record<string, unk
   };
 }
 
+/** Of the one route of this environment; the stack says what its requests may take. */
+const slowness = new Slowness(env.slowAboveMs);
+
 /**
  * The reply of the function: the answer with the common headers. Writes the log line of the request.
  */
 export async function finish(exchange: Exchange, answer: Answer): Promise<APIGatewayProxyResult> {
+  const duration_ms = nowMs() - exchange.started_ms;
   const correlation = headerOf(exchange.event, "X-Correlation-Id");
   const echoed = correlation !== undefined && /^[A-Za-z0-9._-]{1,64}$/.test(correlation) ? correlation : undefined;
   log.info("request", {
     operation: exchange.row.id,
     status: answer.status,
-    duration_ms: nowMs() - exchange.started_ms,
+    duration_ms,
+    ...(slowness.counts(duration_ms) ? { slow: true } : {}),
     request_id: exchange.request_id,
     ...usageOf(exchange),
     ...(echoed === undefined ? {} : { correlation_id: echoed }),

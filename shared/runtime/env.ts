@@ -13,6 +13,10 @@ export const env = {
   get stage(): "sandbox" | "production" {
     return required("STAGE") === "production" ? "production" : "sandbox";
   },
+  /** What requests of the function may take on average before they are slow, ms; Infinity where nothing says so. */
+  get slowAboveMs(): number {
+    return Number(process.env["SLOW_ABOVE_MS"] ?? Number.POSITIVE_INFINITY);
+  },
   /** The main table. */
   get tableName(): string {
     return required("TABLE_NAME");

@@ -264,7 +264,7 @@ describe("what runs by itself", () => {
   test("every alarm calls the topic, and the dashboard is one", () => {
     const alarms = ofType(synthesized("production"), "AWS::CloudWatch::Alarm");
     const names = alarms.map(({ properties }) => String(properties["AlarmName"]).replace("brokerage-production-", ""));
-    expect(names.filter((name) => !/^(?:route-latency(?:-\d+)?|background-errors-\d+)$/.test(name)).sort()).toEqual([
+    expect(names.filter((name) => !/^background-errors-\d+$/.test(name)).sort()).toEqual([
       "account-moved-on",
       "background-errors",
       "command-late",
@@ -291,14 +291,14 @@ describe("what runs by itself", () => {
       "publish-dead",
       "publish-failed",
       "publish-late",
-      "reconciliation-difference",
+      ...["reconciliation-difference", "recursion-dropped"],
       "refusal-not-reported",
       "refusals-dead",
       "refusals-late",
       "retry-1m-late",
       "retry-5m-late",
       "retry-long-late",
-      "route-failures",
+      ...["route-failures", "route-latency"],
       "schedule-failures",
       ...["stream-dead", "stream-errors", "stream-late", "stream-post-failed", "stream-wake-failed"],
       "table-throttles",
@@ -332,12 +332,13 @@ describe("what runs by itself", () => {
     const names = calculating.map(({ properties }) =>
       String(properties["AlarmName"]).replace("brokerage-sandbox-", ""),
     );
-    expect(names.filter((name) => !/^(?:route-latency(?:-\d+)?|background-errors-\d+)$/.test(name)).sort()).toEqual([
+    expect(names.filter((name) => !/^background-errors-\d+$/.test(name)).sort()).toEqual([
       "background-errors",
       "errors-fast-burn",
       "errors-slow-burn",
       "index-throttles",
       "sandbox-errors",
+      "latency-average",
       "table-throttles",
       "transaction-conflicts",
     ]);

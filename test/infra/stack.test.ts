@@ -52,8 +52,9 @@ describe("functions", () => {
       const lambda = functionOf(synthesized("sandbox"), `brokerage-sandbox-${id}`);
       return at(lambda.properties["Environment"], "Variables");
     };
-    expect(Object.keys(Object(variables("get-health"))).sort()).toEqual([...common].sort());
-    const reports = [...common, "REFUSAL_QUEUE_URL"];
+    const routed = [...common, "SLOW_ABOVE_MS"];
+    expect(Object.keys(Object(variables("get-health"))).sort()).toEqual(routed.sort());
+    const reports = [...routed, "REFUSAL_QUEUE_URL"];
     expect(Object.keys(Object(variables("get-me"))).sort()).toEqual([...reports].sort());
     const pool = ["POOL_ISSUER", "POOL_CLIENT_ID", "POOL_KEYS_URL"];
     const provisions = ["USAGE_PLAN_ID", "USER_POOL_ID", "KEY_TABLE_NAME", ...pool];

@@ -12,8 +12,6 @@ export interface AlarmRule {
   readonly evaluationPeriods?: number;
   /** How many of them must be above the threshold, when not all. */
   readonly datapointsToAlarm?: number;
-  /** What the dashboard draws instead of the metric. */
-  readonly drawn?: readonly IMetric[];
 }
 
 /** The period of most metrics that alarms look at. */

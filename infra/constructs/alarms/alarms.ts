@@ -11,6 +11,7 @@ import {
 } from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import type { ILogGroup } from "aws-cdk-lib/aws-logs";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
@@ -21,8 +22,8 @@ import { apiVersion, functionName, type StageConfig, serviceName } from "../../s
 import { allow } from "../grants.ts";
 import { type AlarmRule, byAlarm, filledSum, fiveMinutes } from "./alarm-rule.ts";
 import { platformAlarms } from "./platform-alarms.ts";
-import { routeLatencyRules } from "./route-latency-alarms.ts";
 import { runbookOf } from "./runbooks.ts";
+import { SlowRoutes } from "./slow-routes.ts";
 import { streamAlarms, streamErrorRule } from "./stream-alarms.ts";
 import { tableRules, type WatchedTables } from "./table-alarms.ts";
 
@@ -43,8 +44,8 @@ export interface AlarmsProps {
   readonly lateStreams: readonly LateStream[];
   /** Id of the WebSocket API. */
   readonly streamApiId: string;
-  /** Ids of the functions behind routes. */
-  readonly routeIds: readonly string[];
+  /** What the functions behind routes write. */
+  readonly requestLogs: ILogGroup;
 }
 
 /** An alarm on the age of the oldest record that a function did not read from its stream. */
@@ -62,14 +63,22 @@ const errorBudgetPercent = 0.1;
 const fastBurn = 14.4;
 const slowBurn = 6;
 
+/**
+ * Requests of a period from which on an average says something: of fewer, those that wait for the start of an
+ * environment alone make more than 50 ms where none is kept warm (test/bench/LATENCY.md).
+ */
+const leastForAverage = 100;
+
 /** The alarms of a stage, one topic that they call, and one dashboard with what they look at. */
 export class Alarms extends Construct {
   readonly topic: Topic;
   private readonly props: AlarmsProps;
+  private readonly slowRoutes: SlowRoutes;
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
     this.props = props;
+    this.slowRoutes = new SlowRoutes(this, "SlowRoutes", { config: props.config, log: props.requestLogs });
     this.topic = this.makeTopic();
     const rules = [...this.apiRules(), ...this.backgroundRules(), ...this.queueRules(), ...this.throttleRules()];
     for (const rule of rules) this.addAlarm(rule);
@@ -170,13 +179,21 @@ export class Alarms extends Construct {
       },
       {
         id: "latency-average",
-        description: `A request takes longer than ${averageLatencyMs} ms on average.`,
-        metric: this.apiMetric("Latency", "Average", fiveMinutes),
+        description: `Of more than ${leastForAverage} requests each takes ${averageLatencyMs} ms and more on average.`,
+        metric: new MathExpression({
+          expression: `IF(FILL(requests, 0) > ${leastForAverage}, FILL(latency, 0), 0)`,
+          usingMetrics: {
+            latency: this.apiMetric("Latency", "Average", fiveMinutes),
+            requests: this.apiMetric("Count", "Sum", fiveMinutes),
+          },
+          label: "average, ms",
+          period: fiveMinutes,
+        }),
         threshold: averageLatencyMs,
         evaluationPeriods: 5,
         datapointsToAlarm: 3,
       },
-      ...routeLatencyRules(this.props.routeIds, (id) => this.lambdaMetric(id, "Duration", "Average")),
+      this.slowRoutes.rule,
       {
         id: "counter-failed-open",
         description: "Requests passed uncounted because the request counter could not be asked.",
@@ -329,12 +346,12 @@ export class Alarms extends Construct {
       width: 12,
     });
     const widgets = rules.map(
-      ({ id, metric, threshold, drawn = [metric] }) =>
-        new GraphWidget({ title: id, left: [...drawn], leftAnnotations: [{ value: threshold }], width: 8 }),
+      ({ id, metric, threshold }) =>
+        new GraphWidget({ title: id, left: [metric], leftAnnotations: [{ value: threshold }], width: 8 }),
     );
     new Dashboard(this, "Dashboard", {
       dashboardName: `${serviceName}-${this.props.config.stage}`,
-      widgets: [[requests, latency], widgets],
+      widgets: [[requests, latency], [this.slowRoutes.widget], widgets],
     });
   }
 }

@@ -6,7 +6,7 @@ const pages: readonly (readonly [alarms: RegExp, page: string])[] = [
   [/^refusal/, "refusal-not-recorded"],
   [/^stream-(?:errors|post-failed|wake-failed|late)$|^recursion-dropped$/, "stream"],
   [/^errors-|-errors(?:-\d+)?$/, "errors"],
-  [/^latency|^route-latency/, "latency"],
+  [/^latency|^route-latency$/, "latency"],
   [/-throttles$|^transaction-conflicts$|^counter-failed-open$/, "brokerage-floods"],
   [/^publish-failed$|^outbox-parked$|^iterator-age$|^publish-late$/, "publisher-stuck"],
   [/-dead$|-failures$/, "dead-letter-queue"],

@@ -17,6 +17,8 @@ export const charges: Readonly<Record<string, readonly [Charge, string]>> = {
   "AWS::Lambda::Function": ["use", "invocations, and memory by time"],
   "AWS::DynamoDB::GlobalTable": ["use", "units written and read, and gigabytes stored"],
   "AWS::SQS::Queue": ["use", "calls"],
+  "AWS::Logs::MetricFilter": ["use", "its metric, 0.30 USD in a month in which it counts something all the time"],
+  "AWS::Logs::QueryDefinition": ["free", "a saved text"],
   "AWS::Logs::LogGroup": ["use", "gigabytes written and kept"],
   "AWS::Cognito::UserPool": ["use", "people who sign in"],
   "AWS::CloudFront::Distribution": ["use", "requests and gigabytes"],

@@ -31,7 +31,7 @@ function alarmsOf(stage: Stage): Alarm[] {
 }
 
 /** Alarms that calculate with more functions than one alarm can are one to a person. */
-const nameOf = ({ id }: Alarm) => (/^(?:route-latency|background-errors)-\d+$/.test(id) ? id.replace(/-\d+$/, "") : id);
+const nameOf = ({ id }: Alarm) => (/^background-errors-\d+$/.test(id) ? id.replace(/-\d+$/, "") : id);
 
 /** A day on which something happens for some hours. */
 function dayWith(stage: Stage, happening: Happening): MetricData {

@@ -2,6 +2,7 @@ import { backgroundOf } from "../../../infra/background/index.ts";
 import { longestDurationMs } from "../../../infra/latency.ts";
 import type { Assembly } from "../../../infra/local/template/assembly.ts";
 import { functionName } from "../../../infra/stages.ts";
+import { Slowness } from "../../../shared/domain/usage/slowness.ts";
 import { routes } from "../../../shared/routes/index.ts";
 import type { Stage } from "../../../shared/routes/route.ts";
 import { countMetric, type MetricName } from "../../../shared/runtime/log.ts";
@@ -165,7 +166,10 @@ const background = (own: boolean) => (stage: Stage) =>
     .filter((row) => (row.stage !== undefined) === own && row.trigger.authorizer !== true)
     .filter(({ trigger }) => trigger.socket !== "authorizer")
     .map(({ id }) => id);
-/** Each route, slower than it may be. */
+/** Requests of one route in a slot, by the function that judges them. */
+const slotRequests = 20;
+
+/** Each route, slower than it may be, as its function says it in the lines of its requests. */
 const slowRoute: Situation = {
   what: "one route takes two thirds more than it may on average",
   happens: ({ stage }) =>
@@ -173,7 +177,13 @@ const slowRoute: Situation = {
       .filter((row) => row.stages.includes(stage))
       .map(({ id }) => {
         const duration_ms = (5 / 3) * longestDurationMs(id);
-        return changes("Duration", { FunctionName: functionName(stage, id) }, [0.7 * duration_ms, 1.3 * duration_ms]);
+        let judge = new Slowness(longestDurationMs(id));
+        return (metric: Metric, slots: number) => {
+          if (metric.name !== "SlowRequests" || metric.namespace !== `brokerage-${stage}`) return undefined;
+          if (slots === 0) judge = new Slowness(longestDurationMs(id));
+          const durations = Array.from({ length: slotRequests }, (_, n) => (n % 2 === 0 ? 0.7 : 1.3) * duration_ms);
+          return durations.filter((each) => judge.counts(each)).map(() => 1);
+        };
       }),
 };
 
