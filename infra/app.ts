@@ -89,8 +89,9 @@ export async function buildApp(options: BuildOptions = {}): Promise<App> {
   if (foundation) {
     new FoundationStack(app, `${serviceName}-foundation`);
   } else {
-    const background = options.background ?? backgroundOf(config.stage);
-    const entries = entriesOf(routes, background);
+    const background = options.background ?? backgroundOf(config.stage, config.keepWarm);
+    // The bundles of the sandbox have every function, so that production can be synthesized from them.
+    const entries = entriesOf(routes, options.background ?? backgroundOf(config.stage, true));
     const bundles = await bundlesOf(entries, outdir, options);
     const dashboard = await dashboardOf(outdir, options);
     new ServiceStack(app, `${serviceName}-${config.stage}`, { config, routes, background, bundles, dashboard });

@@ -54,6 +54,33 @@ function packedDescription(): Plugin {
   };
 }
 
+/**
+ * The entry of each bundle. It answers the warm-up event itself (`shared/usage/keep-warm.ts`), so that no function
+ * runs for it: the environment that took it is there for the next request. What has no handler is bundled as it is.
+ */
+function entries(root: string): Plugin {
+  const filter = /^entry:/;
+  return {
+    name: "entries",
+    setup(context) {
+      context.onResolve({ filter }, ({ path }) => ({ path: path.replace(filter, ""), namespace: "entry" }));
+      context.onLoad({ filter: /.*/, namespace: "entry" }, async ({ path }) => {
+        const file = join(root, `${path}.ts`);
+        const isHandler = /^export .*\bhandler\b/m.test(await readFile(file, "utf8"));
+        const plain = `export * from ${JSON.stringify(file)};`;
+        return { contents: isHandler ? `${answeringWarmUp(file)}${plain}` : plain, resolveDir: root };
+      });
+    },
+  };
+}
+
+function answeringWarmUp(file: string): string {
+  return (
+    `import{handler as work}from ${JSON.stringify(file)};` +
+    "export const handler=(event,context)=>event?.warm_up===true?Promise.resolve():work(event,context);"
+  );
+}
+
 const unpacker = 'import{brotliDecompressSync}from"node:zlib";';
 
 /** An expression that is a value again, given as JSON: compressed, where that is a tenth. */
@@ -82,7 +109,7 @@ export async function bundle(options: BundleOptions): Promise<Bundles> {
   const root = resolve(options.root);
   assertSources(root, options.entries);
   const entryPoints = options.entries.map(({ file }) => ({
-    in: join(root, `${file}.ts`),
+    in: `entry:${file}`,
     out: join(file, "index"),
   }));
   await rm(outdir, { recursive: true, force: true });
@@ -103,7 +130,7 @@ export async function bundle(options: BundleOptions): Promise<Bundles> {
     metafile: true,
     legalComments: "none",
     logLevel: "silent",
-    plugins: [packedDescription(), declarations(), ...(diet === undefined ? [] : [diet.plugin])],
+    plugins: [entries(root), packedDescription(), declarations(), ...(diet === undefined ? [] : [diet.plugin])],
     ...(diet === undefined && { banner: { js: requireOfNode } }),
   });
   const missing = warnings.find(({ id }) => id === "import-is-undefined");

@@ -80,6 +80,7 @@ const Settings = z.strictObject(
     ),
     stream_shards: z.optional(whole(1, 10_000)),
     copy_region: z.optional(z.string(regionNamed).check(z.regex(/^[a-z]{2}(?:-[a-z]+)+-\d$/, regionNamed))),
+    keep_warm: z.optional(z.boolean("true or false")),
   },
   "an object with settings",
 );
@@ -140,8 +141,8 @@ export function readSettings(stage: string, folder: string, env: Readonly<NodeJS
 
 /** The configuration of a stage with the settings of an account in the places that they are for. */
 export function withSettings(config: StageConfig, settings: StageSettings): StageConfig {
-  const { api, stream, dashboard, alarm_emails, invitations_from, sign_in_origins, monthly_budget_usd, copy_region } =
-    settings;
+  const { api, stream, dashboard, alarm_emails, invitations_from, sign_in_origins, monthly_budget_usd } = settings;
+  const { copy_region, keep_warm } = settings;
   return {
     ...config,
     ...(api !== undefined && withDomain(api)),
@@ -154,6 +155,7 @@ export function withSettings(config: StageConfig, settings: StageSettings): Stag
     ...(sign_in_origins !== undefined && { signInOrigins: sign_in_origins }),
     ...(monthly_budget_usd !== undefined && { monthlyBudgetUsd: monthly_budget_usd }),
     ...(copy_region !== undefined && { copyRegion: copy_region }),
+    ...(keep_warm !== undefined && { keepWarm: keep_warm }),
     ...concurrencyOf(config, settings),
   };
 }
@@ -192,11 +194,11 @@ export function reservedConcurrency(config: StageConfig): Readonly<Record<string
   const { firstConcurrency, unprovenConcurrency, retryConcurrency } = config.deliveries;
   const { concurrency, fanOutConcurrency, refusalConcurrency } = config.publishing;
   return {
+    authorize: config.reserved.authorizer,
+    route: config.reserved.router,
     deliver: firstConcurrency + unprovenConcurrency + 3 * retryConcurrency,
     publish: concurrency,
     "fan-out": fanOutConcurrency,
-    authorize: config.reserved.authorizer,
-    route: config.reserved.router,
     "record-refusals": refusalConcurrency,
     evaluate: config.evaluations.concurrency,
     "stream-deliver": config.streaming.concurrency,

@@ -45,7 +45,7 @@ export interface StageConfig {
   readonly planThrottle: Throttle;
   /** The usage plan's own limit of `GET /quotes/{symbol}`. */
   readonly quoteThrottle: Throttle;
-  /** Limit of every method over all callers; it is the only wall of the endpoints that need no token. */
+  /** Limit of every method over all callers. */
   readonly methodThrottle: Throttle;
   /** The same of each method that needs no token: it is the only wall of the token endpoints and the documents. */
   readonly openThrottle: Throttle;
@@ -86,6 +86,8 @@ export interface StageConfig {
    * them post, of the 10,000 requests that API Gateway serves an account in a second.
    */
   readonly streaming: { readonly concurrency: number; readonly postsPerSecond: number };
+  /** Whether an environment of each function is kept warm, so that single requests do not wait for its start. */
+  readonly keepWarm: boolean;
   readonly alarms: {
     /** 99th percentile of the gateway's latency. */
     readonly latencyP99Ms: number;
@@ -131,9 +133,9 @@ export const apiVersion = "v2";
 
 const { gateway_per_second, gateway_burst } = limits.rate;
 const planThrottle: Throttle = { ratePerSecond: gateway_per_second, burst: gateway_burst };
+const openThrottle: Throttle = { ratePerSecond: 100, burst: 200 };
 const quoteThrottle: Throttle = { ratePerSecond: 100, burst: 200 };
 
-const openThrottle: Throttle = { ratePerSecond: 100, burst: 200 };
 function claimsOf(stage: Stage): Pick<StageConfig, "tokenIssuer" | "tokenAudience"> {
   const { issuer: tokenIssuer, audience: tokenAudience } = tokenClaims(publishedUrls[stage]);
   return { tokenIssuer, tokenAudience };
@@ -152,13 +154,14 @@ const configs: Record<Stage, StageConfig> = {
     planThrottle,
     quoteThrottle,
     methodThrottle: { ratePerSecond: 500, burst: 1000 },
+    openThrottle,
     deliveries: { firstConcurrency: 6, unprovenConcurrency: 2, retryConcurrency: 2 },
     publishing: { concurrency: 4, fanOutConcurrency: 2, streamShards: 16, refusalConcurrency: 2 },
-    openThrottle,
     evaluations: { concurrency: 4 },
-    streaming: { concurrency: 8, postsPerSecond: 3000 },
-    alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
     reserved: { authorizer: 10, router: 4 },
+    streaming: { concurrency: 8, postsPerSecond: 3000 },
+    keepWarm: false,
+    alarms: { latencyP99Ms: 2000, iteratorAgeMs: 300_000 },
     alarmEmails: [],
     monthlyBudgetUsd: 100,
     costCenter: "brokerage-sandbox",
@@ -179,14 +182,15 @@ const configs: Record<Stage, StageConfig> = {
     planThrottle,
     quoteThrottle,
     methodThrottle: { ratePerSecond: 2000, burst: 4000 },
+    openThrottle,
     deliveries: { firstConcurrency: 35, unprovenConcurrency: 5, retryConcurrency: 10 },
     publishing: { concurrency: 20, fanOutConcurrency: 10, streamShards: 16, refusalConcurrency: 2 },
     evaluations: { concurrency: 19 },
-    openThrottle,
+    reserved: { authorizer: 50, router: 16 },
     streaming: { concurrency: 20, postsPerSecond: 6000 },
+    keepWarm: true,
     alarms: { latencyP99Ms: 1000, iteratorAgeMs: 60_000 },
     alarmEmails: [],
-    reserved: { authorizer: 50, router: 16 },
     monthlyBudgetUsd: 1000,
     costCenter: "brokerage-production",
     ...claimsOf("production"),

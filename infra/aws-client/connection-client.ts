@@ -2,7 +2,7 @@ import type { Answer } from "./http-handler.ts";
 import { type Command, JsonClient } from "./json-client.ts";
 import type { Data } from "./json-protocol.ts";
 import { encoded } from "./request-signature.ts";
-import { RestCommand, restError, restService } from "./rest-client.ts";
+import { errorOf, RestCommand, restService } from "./rest-client.ts";
 
 /** What an operation on one connection is given. */
 interface ConnectionInput extends Data {
@@ -34,12 +34,6 @@ const protocol = {
     return { $metadata };
   },
 };
-
-function errorOf(answer: Answer, text: string, $metadata: Data): Error {
-  const data: Data = text.startsWith("{") ? JSON.parse(text) : {};
-  const [name = ""] = String(answer.headers["x-amzn-errortype"] ?? data["__type"] ?? "Unknown").split(":");
-  return restError(answer, name.split("#").at(-1), data["message"] ?? data["Message"], $metadata);
-}
 
 const service = restService({ id: "ApiGatewayManagementApi", host: "execute-api", protocol });
 

@@ -47,6 +47,11 @@ export const replacements: readonly Replacement[] = [
     by: "connection-client.ts",
     neededBy: /node_modules\/@aws-sdk\/client-apigatewaymanagementapi\/|infra\/aws-client\/connection-client\.ts$/,
   },
+  {
+    replaces: "@aws-sdk/client-lambda",
+    by: "invocation-client.ts",
+    neededBy: /node_modules\/@aws-sdk\/client-lambda\/|infra\/aws-client\/invocation-client\.ts$/,
+  },
   { replaces: "@middy/util", by: "parser-error.ts", neededBy: /node_modules\/@middy\/http-json-body-parser\// },
   { replaces: "semver", by: "node-version.cjs", neededBy: /node_modules\/jsonwebtoken\// },
 ];
@@ -126,6 +131,7 @@ export const writtenFor: Readonly<Record<string, string>> = {
   "@aws-sdk/client-cloudwatch-logs": "3.1162.0",
   "@aws-sdk/client-cognito-identity-provider": "3.1162.0",
   "@aws-sdk/client-dynamodb": "3.1162.0",
+  "@aws-sdk/client-lambda": "3.1162.0",
   "@aws-sdk/core": "3.981.0",
   "@aws-sdk/middleware-sdk-sqs": "3.972.50",
   "@aws-sdk/client-s3": "3.1162.0",

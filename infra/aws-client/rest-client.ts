@@ -26,6 +26,13 @@ export function restError(answer: Answer, name: unknown, message: unknown, $meta
   return Object.assign(error, { $fault: answer.statusCode < 500 ? "client" : "server", $metadata });
 }
 
+/** The error that a service with REST JSON answered. */
+export function errorOf(answer: Answer, text: string, $metadata: Data): Error {
+  const data: Data = text.startsWith("{") ? JSON.parse(text) : {};
+  const [name = ""] = String(answer.headers["x-amzn-errortype"] ?? data["__type"] ?? "Unknown").split(":");
+  return restError(answer, name.split("#").at(-1), data["message"] ?? data["Message"], $metadata);
+}
+
 /** A command of a service whose operations have a name alone. */
 export abstract class RestCommand<Input extends Data> extends Command {
   readonly input: Data;

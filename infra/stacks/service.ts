@@ -95,6 +95,7 @@ export class ServiceStack extends Stack {
     background.addOthers(plan.usagePlanId);
     this.stream.connect({ sockets: background.sockets, invoker: api.invoker });
     acknowledgeKeys(background.get("provision"), plan);
+    if (rows.some(({ id }) => id === "keep-warm")) acknowledgeWarming(background.get("keep-warm"), config);
     acknowledgeSealing(background.get("seal-audit").role, bucket);
     const settings = { ...this.pool.signInSettings(config), api_url: api.baseUrl };
     new DashboardFiles(this, "DashboardFiles", {
@@ -147,8 +148,8 @@ export class ServiceStack extends Stack {
         ...refusals.map((queue) => queue.sendStatement()),
       ],
       environment: {
-        ...this.secrets.environment(secrets),
         SLOW_ABOVE_MS: String(longestDurationMs(route.id)),
+        ...this.secrets.environment(secrets),
         ...this.ladder.environment(queues),
         ...refusals[0]?.environment,
         ...(pool && this.pool.tokenEnvironment),
@@ -251,6 +252,13 @@ function acknowledgeKeys(provision: ServiceFunction, plan: UsagePlan): void {
       "The ids of API keys are not known before they are made; this function alone makes and deletes them.",
     );
   }
+}
+
+/** The functions of a stage are named after it, and to name each would outgrow the policy of a role. */
+function acknowledgeWarming({ role }: ServiceFunction, { stage }: StageConfig): void {
+  const all = `arn:<AWS::Partition>:lambda:<AWS::Region>:<AWS::AccountId>:function:${functionName(stage, "*")}`;
+  const reason = "It invokes every function with a route; those that act on an event of their own are denied.";
+  acknowledge(role, `AwsSolutions-IAM5[Resource::${all}]`, reason);
 }
 
 function handlerOf(handlers: ReadonlyMap<string, ServiceFunction>, route: Route): IFunction {

@@ -34,6 +34,12 @@ export function invocationTrace(): string {
   return process.env["_X_AMZN_TRACE_ID"] ?? "";
 }
 
+/** Lets what this invocation calls record no trace, whether the invocation itself does or not. */
+export function endTrace(): void {
+  const trace = invocationTrace();
+  if (trace !== "") process.env["_X_AMZN_TRACE_ID"] = trace.replace("Sampled=1", "Sampled=0");
+}
+
 /**
  * The trace of a `traceparent` (W3C Trace Context 3.2.2) in the form of X-Ray, which has the same 32 digits. Undefined
  * where it is not valid, and the trace of the gateway counts.

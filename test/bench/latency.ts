@@ -10,6 +10,7 @@ import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand } from "../../shared/runtime/command-line.ts";
 import { median, sample } from "./measure.ts";
+import { startsText } from "./units/cold-starts.ts";
 import { processorTimes } from "./units/processor-times.ts";
 import { type Chain, chainOf, heldMs, heldTimes, publishedTimes } from "./units/published-times.ts";
 import type { Workload } from "./workload.ts";
@@ -171,6 +172,7 @@ Over the stated mix (\`mix.ts\`): **${averageOf(lines).toFixed(1)} ms**, at most
 
 ${table.map((cells) => `| ${cells.join(" | ")} |`).join("\n")}
 
+${startsText()}
 ## Routes that may take longer
 
 ${slow.join("\n")}
@@ -188,8 +190,8 @@ processor time at the memory of its function (\`infra/function-memory.ts\`). The
 against a server that speaks DynamoDB, each held for ${heldTimes} times its published time, so that calls side by side
 overlap and count once. Processor time is that of the deployed bundles, warm, of a whole processor of a machine on
 which the empty function's process takes ${emptyMs} ms. Requests that succeed only once are repeated
-less often, so theirs holds more of the compiler's work. Cold starts and answers of the authorizer that are not cached
-are not part of it.`;
+less often, so theirs holds more of the compiler's work. The first table leaves out starts of environments and answers
+of the authorizer that are not cached; the second has both.`;
 
 await runCommand(async () => {
   process.exitCode = await main();

@@ -42,7 +42,7 @@ const fixture = new URL("./fixtures/handler.ts", import.meta.url).pathname;
 export async function writeHandlers(
   folder: string,
   routes: readonly Route[],
-  background: readonly BackgroundRow[] = backgroundOf("sandbox"),
+  background: readonly BackgroundRow[] = backgroundOf("sandbox", true),
 ): Promise<string> {
   const files = [...routes, ...background].map(({ file }) => join(folder, `${file}.ts`));
   for (const file of new Set(files)) {

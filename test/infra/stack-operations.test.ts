@@ -219,6 +219,7 @@ describe("what runs by itself", () => {
       ["rate(15 minutes)", '{"action":"reconcile"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
+      ["rate(1 minute)", expect.stringMatching(/^{"functions":"authorize stream-authorize [a-z -]+"}$/), true],
     ]);
   });
 
@@ -337,8 +338,8 @@ describe("what runs by itself", () => {
       "errors-fast-burn",
       "errors-slow-burn",
       "index-throttles",
-      "sandbox-errors",
       "latency-average",
+      "sandbox-errors",
       "table-throttles",
       "transaction-conflicts",
     ]);

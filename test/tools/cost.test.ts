@@ -49,7 +49,7 @@ describe("amounts", () => {
 describe("the units", () => {
   it("have every route and every scheduled function, so that nothing is without a price", () => {
     expect(Object.keys(units.routes).sort()).toEqual(routes.map(({ id }) => id).sort());
-    const scheduled = backgroundOf("sandbox").filter(({ trigger }) => trigger.schedule !== undefined);
+    const scheduled = backgroundOf("sandbox", true).filter(({ trigger }) => trigger.schedule !== undefined);
     expect(Object.keys(units.sweeps).sort()).toEqual(scheduled.map(({ id }) => id).sort());
   });
 
