@@ -1,7 +1,7 @@
 import type { $ZodType } from "zod/v4/core";
-import { personalMembers } from "../personal-members.ts";
 import { eventScopes } from "../event-scopes.ts";
 import { limits } from "../limits.ts";
+import { personalMembers } from "../personal-members.ts";
 import type { Route } from "../routes/route.ts";
 import { LiquidatedAccount } from "../schema/account.ts";
 import { AuditSeal } from "../schema/audit/seal.ts";

@@ -1,8 +1,8 @@
 import { limits } from "../../limits.ts";
+import { type PersonKind, payeeMembers, personalMembers } from "../../personal-members.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Digest } from "./chain.ts";
 import type { AuditedChange } from "./changes.ts";
-import { type PersonKind, payeeMembers, personalMembers } from "../../personal-members.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 

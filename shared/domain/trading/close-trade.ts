@@ -117,9 +117,7 @@ export function closeStep(
   if (sums === undefined) return refuseUnconverted(market, symbol, position.currency);
   const slice = closedTrade(trade, position, sums, { ...closing, lots, price }, context);
   const left = rational(position.lots).sub(rational(lots));
-  const kept = left.equals(0n)
-    ? undefined
-    : named(remainder(position, lotsOf(symbol, left), sums, context), closing);
+  const kept = left.equals(0n) ? undefined : named(remainder(position, lotsOf(symbol, left), sums, context), closing);
   const booked = bookEntries(book, entriesOf(slice.id, sums), context);
   const positions =
     kept === undefined ? booked.positions.filter(({ id }) => id !== position.id) : replaced(booked.positions, kept);

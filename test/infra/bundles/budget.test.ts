@@ -49,7 +49,7 @@ interface Shipped {
 
 /** Size and inputs of the bundle of one file; inputs that tree shaking emptied do not count. */
 function shipped(metafile: Metafile, file: string): Shipped {
-  const output = Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint?.endsWith(`functions/${file}.ts`));
+  const output = Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint === `entry:${file}`);
   if (output === undefined) throw new Error(`There is no bundle of functions/${file}.ts.`);
   const inputs = Object.entries(output.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
   return { kibibytes: output.bytes / 1024, inputs: inputs.map(([path]) => path) };

@@ -12,6 +12,6 @@ const entries = files.map((file) => ({ name: file, file }));
 const { metafile } = await bundle({ entries, root: new URL("../../../functions", import.meta.url).pathname, outdir });
 await rm(outdir, { recursive: true });
 const bytesOf = (file: string) =>
-  Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint?.endsWith(`functions/${file}.ts`))?.bytes ?? 0;
+  Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint === `entry:${file}`)?.bytes ?? 0;
 const sizes = Object.fromEntries(files.map((file) => [file, Math.round(bytesOf(file) / 1024)]));
 await writeFile(new URL("sizes.json", import.meta.url), `${JSON.stringify(sizes, null, 2)}\n`);
