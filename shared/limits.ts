@@ -712,6 +712,9 @@ export const limits = {
     max_sources: 50,
     /** Largest item that is put aside as it came: a page of a hundred must fit into an answer. */
     max_item_bytes: 16 * 1024,
+    /** An item dated further ahead of the clock here, or before this day, is booked at its receipt. */
+    item_ahead_ms: 300_000,
+    first_item_at: "2000-01-01T00:00:00.000Z",
     /** Deals that one name may stand for, each a correction of the one before that was taken back. */
     max_contents: 20,
     /** Transactions that an item names whose money it could be. */

@@ -4,7 +4,7 @@ import { reportTerms } from "../domain/command/terms.ts";
 import type { Context } from "../domain/decision.ts";
 import { type AccountItem, applyItem, failed, type ItemLinks, type Made, tradesNeeded } from "../domain/feed/apply.ts";
 import { withChangeOf, withoutAside } from "../domain/feed/aside-money.ts";
-import type { ItemReading } from "../domain/feed/batch.ts";
+import { bookedTime, type ItemReading } from "../domain/feed/batch.ts";
 import { applyOperation } from "../domain/feed/join-operation.ts";
 import { endOrder, mirrorOrder, type Origin } from "../domain/feed/mirror-order.ts";
 import { type Dedup, markOf, resolved } from "../domain/feed/records.ts";
@@ -320,7 +320,7 @@ function once(
   }
   const adopted = adoptedBefore(run, reading, records, now);
   if (adopted !== undefined) return adopted;
-  const at = (reading.ok ? reading.item.at : undefined) ?? reject?.created_at ?? now;
+  const { at, reported_at } = bookedTime(reading.ok ? reading.item.at : undefined, reject?.created_at ?? now);
   let decision: ItemDecision<Made>;
   try {
     decision = decide({ source, at });
@@ -331,6 +331,11 @@ function once(
     decision = failed();
   }
   if (!decision.ok) return decision;
+  if (reported_at !== undefined) {
+    log.warn("The clock of a platform is off: an item is booked at its receipt.", {
+      ...{ source: source.id, seq: raw.seq, at, reported_at },
+    });
+  }
   if (decision.aside !== undefined) {
     const { account_id, transaction_id, detail, minor } = decision.aside;
     const refusal = { code: "approval_required", detail, extra: { candidates: [transaction_id] } } as const;
@@ -342,12 +347,13 @@ function once(
   }
   const isDeal = dedup[0] === "open" || dedup[0] === "close";
   const undo = isDeal ? { undo: JSON.stringify(undoOf(decision.changes)) } : {};
-  const outcome = { status: "applied", made: decision.result, ...undo } as const;
+  const made = { ...decision.result, ...(reported_at !== undefined && { reported_at }) };
+  const outcome = { status: "applied", made, ...undo } as const;
   const after = markOf(run, reading, mark, now, outcome);
   const changes: TradingChange[] = [
     ...decision.changes,
     { op: "mark", before: mark, after },
     ...resolved(records, now),
   ];
-  return { ...decision, result: { status: "applied", made: decision.result }, changes };
+  return { ...decision, result: { status: "applied", made }, changes };
 }

@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { clipped } from "../text.ts";
 import { described } from "./described.ts";
 import type { FeedAccountUpdate, FeedDealReversal, FeedPositionUpdate } from "./feed/items.ts";
-import { CalendarDate, id, ownFields, pageParameters, setOf, TimestampInput } from "./fields.ts";
+import { CalendarDate, id, ownFields, pageParameters, setOf, Timestamp, TimestampInput } from "./fields.ts";
 import { Decimal, SignedDecimal, SymbolName, symbolTerms } from "./symbol.ts";
 import { Side } from "./trade.ts";
 import { platformKinds, StatusReason } from "./transaction.ts";
@@ -192,6 +192,11 @@ export const FeedResult = z.object({
     z.optional(z.string()),
     "The command that the operation has carried out and that books nothing: it corrects a drift, or makes the " +
       "platform follow what is booked here.",
+  ),
+  reported_at: described(
+    z.optional(Timestamp),
+    "The time that the item says, where it is not booked at it: more than five minutes ahead of the clock of the " +
+      "service, or before 2000. It is booked at its receipt. Check the clock and the time zone of the platform.",
   ),
   related_to: described(z.optional(z.string()), "The transaction that the item refers to without being its money."),
   candidates: described(

@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import type { FeedBatchBody, FeedData, FeedReceiptBody, FeedResultBody } from "../../schema/feed.ts";
 import { type Refusal, refuseFields } from "../decision.ts";
 import type { Content } from "./repetition.ts";
@@ -79,4 +80,21 @@ export function receiptBody(
     expected_next_seq: next_seq,
     results: [...results],
   };
+}
+
+/** When an item is booked, and the time that its platform says where that is not it; both RFC 3339. */
+export interface BookedTime {
+  readonly at: string;
+  readonly reported_at?: string;
+}
+
+/**
+ * An item is booked at the time that its platform says. Where that cannot be, it is booked at its receipt and nothing
+ * is refused: servers that send their own zone as UTC are hours ahead, and a time that was never set is of 1970.
+ */
+export function bookedTime(reported: string | undefined, received: string): BookedTime {
+  if (reported === undefined) return { at: received };
+  const ahead = Date.parse(reported) - Date.parse(received);
+  const holds = ahead <= limits.feed.item_ahead_ms && reported >= limits.feed.first_item_at;
+  return holds ? { at: reported } : { at: received, reported_at: reported };
 }

@@ -166,3 +166,37 @@ describe("an item of an unknown type", () => {
     expect((await source.rejects("?status=resolved"))[0]).toMatchObject({ seq: reject.seq });
   });
 });
+
+describe("a clock that is off", () => {
+  it.each([
+    ["of a server that is three hours ahead", 3 * 3_600_000],
+    ["of the year 2999", Date.parse("2999-01-01T00:00:00.000Z") - Date.now()],
+    ["that was never set", -Date.now()],
+  ])("%s books its deals at their receipt, and says so each time", async (_, ahead_ms) => {
+    const [source, { login }] = [await newSource(), await trader()];
+    const at = new Date(Math.round((Date.now() + ahead_ms) / 1000) * 1000).toISOString();
+    const before = new Date().toISOString();
+    const items = [
+      { ...opening(login, "D-1", "P-1"), at },
+      { ...closing("D-2", "P-1"), at },
+    ];
+    const results = await source.send(...items);
+    expect(results).toMatchObject([
+      { status: "applied", reported_at: at },
+      { status: "applied", reported_at: at },
+    ]);
+    const trade = await broker.get(`/trades/${results[0].trade_id}`);
+    for (const time of [trade.open_at, trade.close_at]) {
+      expect(time >= before && time <= new Date().toISOString()).toBe(true);
+    }
+    expect(await source.send(...items)).toMatchObject([{ status: "duplicate", reported_at: at }, { reported_at: at }]);
+  });
+
+  it.each([-30 * 86_400_000, 240_000])("within bounds (%i ms) is believed", async (ahead_ms) => {
+    const [source, { login }] = [await newSource(), await trader()];
+    const at = new Date(Date.now() + ahead_ms).toISOString();
+    const [opened] = await source.send({ ...opening(login, "D-1", "P-1"), at });
+    expect(opened).not.toHaveProperty("reported_at");
+    expect((await broker.get(`/trades/${opened.trade_id}`)).open_at).toBe(at);
+  });
+});

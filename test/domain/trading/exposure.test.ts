@@ -148,13 +148,13 @@ describe("the triggers of an account", () => {
       ];
       const { state } = desk("2500.00", openings, { margin_calculation: mode });
       const { down, up } = triggers(state).get("EURUSD") ?? {};
-      const price = (at: bigint) => decimalText(quotient(at, 100_000n), 5);
+      const price = (at: bigint) => decimalText(quotient(at, 10n ** 12n), 12);
       const just = someQuote("EURUSD", [price((down ?? 0n) + 1n), price((up ?? 0n) - 1n)]);
       const wide = { ...market, quotes: new Map([...market.quotes, ["EURUSD", just]]) };
       expect(metricsAt(wide, state, decisionTime).margin_status).toBe("normal");
       // They share the way: nothing is placed nearer than it needs to be.
       const ways = { max: 1350, net: 2450, sum: 250 };
-      const cost = Number((up ?? 0n) - (down ?? 0n) + 10n);
+      const cost = Number(((up ?? 0n) - (down ?? 0n)) / point + 10n);
       expect(cost / ways[mode]).toBeGreaterThan(0.85);
     },
   );
