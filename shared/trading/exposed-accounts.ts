@@ -23,8 +23,12 @@ type Passed = Met & { readonly partition: string; readonly start?: PartitionPosi
  * index of its symbol (ADR 0022).
  */
 export function bringsPrice({ eventName, dynamodb }: DynamoDBRecord): boolean {
-  const { et, seeded } = dynamodb?.NewImage ?? {};
-  return et?.S === quotes.et && eventName !== "REMOVE" && !(eventName === "INSERT" && seeded?.BOOL === true);
+  const { NewImage: image, OldImage: old } = dynamodb ?? {};
+  if (image?.["et"]?.S !== quotes.et || eventName === "REMOVE") return false;
+  if (eventName === "INSERT") return image["seeded"]?.BOOL !== true;
+  // Only the number of its shards was noted, by a look for this price.
+  const noted = old?.["exposure_shards"]?.N !== image["exposure_shards"]?.N;
+  return !(noted && old?.["received_at"]?.S === image["received_at"]?.S);
 }
 
 /** The price that a record brings; undefined where it brings none. */

@@ -159,7 +159,7 @@ describe("a request that is refused by policy or scope", () => {
     write.mockRestore();
     const { request_id, ...body } = answer.body;
     expect([answer.status, { ...body, request_id: usual.body.request_id }]).toEqual([403, usual.body]);
-    expect(lines.some((line) => line.includes("could not be reported") && line.includes(request_id))).toBe(true);
+    expect(lines.some((line) => line.includes("could not be queued") && line.includes(request_id))).toBe(true);
     expect(lines.filter((line) => line.includes('"RefusalNotReported":1'))).toHaveLength(1);
   });
 });

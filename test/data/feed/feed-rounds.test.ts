@@ -55,6 +55,7 @@ describe("a batch of several accounts", () => {
     const source = await newSource();
     await source.send(opening(account.login, "D-1", "P-1", { commission: "0" }));
     await broker.deposit(account, "5.00", { status: "completed" });
+    await call("PATCH", `/accounts/${account.id}`, { leverage: 50 });
     api.watched.takeCalls();
     const [closed] = await source.send(closing("D-2", "P-1", { profit: "1.00", commission: "0", lots: "0.40" }));
     expect(closed.status).toBe("applied");

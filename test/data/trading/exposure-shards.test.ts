@@ -39,7 +39,7 @@ describe("the number of shards on a quote", () => {
 
   it("is noted by the first look, which looks in all shards: two where nothing is beyond them", async () => {
     const tenant = await tenantWith();
-    await wait(tenant, 1, "109990", least);
+    await wait(tenant, 1, "1099900000000", least);
     const record = await market.price(tenant, "EURUSD", falling, { exposure_shards: undefined });
     api.watched.takeCalls();
     expect(await market.see(record)).toEqual([]);
@@ -58,7 +58,7 @@ describe("the number of shards on a quote", () => {
 
   it("rises with the accounts that a price meets, and no price that is on its way takes it back", async () => {
     const tenant = await tenantWith();
-    await wait(tenant, least * perShard + 1, "109990", least);
+    await wait(tenant, least * perShard + 1, "1099900000000", least);
     const record = await market.price(tenant, "EURUSD", falling);
     const before = (await readQuoted(tenant, ["EURUSD"])).quotes.get("EURUSD");
     if (before === undefined) throw new Error("There is no quote.");

@@ -107,7 +107,7 @@ describe("trades", () => {
 
   it("and positions and orders refuse what no item can meet", async () => {
     for (const address of [
-      "/trades?symbol=eur-usd",
+      "/trades?symbol=eur%7Cusd",
       "/trades?sort=close_at",
       "/trades?open_from=yesterday",
       "/positions?side=long",
@@ -118,7 +118,7 @@ describe("trades", () => {
     ]) {
       expect([address, (await get(address)).body.code]).toEqual([address, "invalid_parameter"]);
     }
-    const detail = (await get("/trades?symbol=eur-usd")).body.errors[0].detail;
+    const detail = (await get("/trades?symbol=eur%7Cusd")).body.errors[0].detail;
     expect(detail).toBe("must be up to 20 names of symbols such as EURUSD, separated by commas");
   });
 });
