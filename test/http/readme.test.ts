@@ -46,7 +46,7 @@ it("every npm script that a README or CONTRIBUTING names exists", () => {
   const named = [...all.matchAll(/npm (?:run )?(start|test|[a-z][a-z:]*)(?=[`\s])/g)];
   const known = [...Object.keys(scripts), "run", "ci"];
   for (const [, name] of named) expect(known, name).toContain(name);
-  expect(named.map(([, name]) => name)).toContain("bench:lanes");
+  expect(named.map(([, name]) => name)).toContain("bench:units");
 });
 
 /** `60` is `1 min`, `86_400` is `24 h`. */

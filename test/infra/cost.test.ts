@@ -65,7 +65,7 @@ describe("the command", () => {
   it("refuses a region without prices and a folder without a stage", async () => {
     expect(await cost("--region", "mars-1")).toMatchObject({
       code: 1,
-      stderr: "--region must be one of us-east-1, eu-west-1.\n",
+      stderr: '--region must be us-east-1 or eu-west-1, not "mars-1".\n',
     });
     expect(await cost("--compare", "functions")).toMatchObject({
       code: 1,

@@ -57,7 +57,7 @@ describe("functions", () => {
     const reports = [...routed, "REFUSAL_QUEUE_URL"];
     expect(Object.keys(Object(variables("get-me"))).sort()).toEqual([...reports].sort());
     const pool = ["POOL_ISSUER", "POOL_CLIENT_ID", "POOL_KEYS_URL"];
-    const provisions = ["USAGE_PLAN_ID", "USER_POOL_ID", "KEY_TABLE_NAME", ...pool];
+    const provisions = ["USAGE_PLAN_ID", "USER_POOL_ID", "KEY_TABLE_NAME", "STREAM_ENDPOINT", ...pool];
     expect(Object.keys(Object(variables("provision"))).sort()).toEqual([...common, ...provisions].sort());
     const both = ["SERVICE_KEY_SECRET_ID", "SIGNING_KEY_SECRET_ID"];
     expect(Object.keys(Object(variables("rotate-signing-key"))).sort()).toEqual([...common, both[1]].sort());

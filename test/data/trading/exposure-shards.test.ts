@@ -46,7 +46,7 @@ describe("the number of shards on a quote", () => {
     const queries = api.watched.takeCalls().filter(({ operation }) => operation === "Query");
     expect(queries).toHaveLength(2 * most + 2 * (most - least));
     expect(market.sentFor()).toHaveLength(1);
-    expect(await stored(tenant)).toMatchObject({ exposure_shards: least, version: 1, bid: falling[0] });
+    expect(await stored(tenant)).toMatchObject({ exposure_shards: least, version: 2, bid: falling[0] });
   });
 
   it("is all where an entry waits beyond the first two, so that it is found", async () => {

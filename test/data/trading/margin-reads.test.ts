@@ -63,7 +63,7 @@ function nearAccount(tenant_id: string): Record<string, unknown>[] {
   ];
 }
 
-const { exposure_shards: shards } = limits.trading;
+const { first_exposure_shards: shards } = limits.trading;
 
 function entry(tenant_id: string, account_id: string, direction: Exposure["direction"], points: number) {
   return { tenant_id, account_id, symbol: "EURUSD", direction, trigger: `${points}0000000`, shards };

@@ -123,7 +123,7 @@ describe("a quote", () => {
 });
 
 describe("quotes of several symbols", () => {
-  it.each(["", "?symbols=", "?symbols=eur-usd", `?symbols=${Array.from({ length: 51 }, (_, n) => `S${n}`).join()}`])(
+  it.each(["", "?symbols=", "?symbols=eur%7Cusd", `?symbols=${Array.from({ length: 51 }, (_, n) => `S${n}`).join()}`])(
     "asked for as %j are refused",
     async (query) => {
       expect(await get(`/quotes${query}`)).toMatchObject({ status: 400, body: { code: "invalid_parameter" } });

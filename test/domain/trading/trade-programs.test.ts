@@ -93,7 +93,7 @@ describe("after any program of executions, closes and swaps", () => {
           if (position === undefined || symbol === undefined) throw new Error(`${trade.id} has no position.`);
           const { lots, side, open_price, margin_ratio } = trade;
           expect(position).toMatchObject({ lots, side, open_price, margin_ratio });
-          // Lots that netting added keep the terms of their own price: margin-moments.test.ts.
+          // Lots that netting added keep the terms of their own price: programs/margin-moments.test.ts.
           const raised = trade.initial_lots !== lots || mode.position_mode === "netting";
           return raised ? position : { ...position, margin_terms: marginTermsOf(symbol, open_price, margin_ratio) };
         });

@@ -184,7 +184,8 @@ describe("a stage with settings", () => {
     // To the function that issues tickets, and to the one that describes the stream.
     expect(handedOut).toEqual(["wss://stream.example.com", "wss://stream.example.com"]);
     const called = variables.flatMap(({ STREAM_ENDPOINT }) => STREAM_ENDPOINT ?? []);
-    expect(called).toHaveLength(2);
+    // Those of the stream, and the one that closes the streams of people who are out.
+    expect(called).toHaveLength(3);
     expect(JSON.stringify(called)).toMatch(/execute-api[\s\S]*\/v2/);
   });
 

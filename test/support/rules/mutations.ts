@@ -254,7 +254,7 @@ export const mutations: readonly Mutation[] = [
     file: "shared/domain/trading/stored-risk.ts",
     edits: [["    sum === balance.positions_sum &&\n", ""]],
     test: {
-      file: "test/domain/trading/margin-moments.test.ts",
+      file: "test/domain/trading/programs/margin-moments.test.ts",
       name: "is never shown or committed otherwise than it was at one moment",
     },
   },

@@ -1,23 +1,29 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { Account, Balance } from "../../../shared/domain/account.ts";
-import { reverseDeal } from "../../../shared/domain/feed/reversal.ts";
-import type { FeedSource } from "../../../shared/domain/feed/source.ts";
-import { type DealUndo, undoOf } from "../../../shared/domain/feed/undo.ts";
-import { amendHoldings } from "../../../shared/domain/trading/amend-holdings.ts";
-import type { TradingDecision } from "../../../shared/domain/trading/changes.ts";
-import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
-import { marginRatio } from "../../../shared/domain/trading/margin.ts";
-import type { OpeningState } from "../../../shared/domain/trading/market-trade.ts";
-import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
-import type { Position } from "../../../shared/domain/trading/position.ts";
-import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
-import type { StoredRisk } from "../../../shared/domain/trading/stored-risk.ts";
-import { evaluated, withMarginUpdate } from "../../../shared/domain/trading/watch.ts";
-import { limits } from "../../../shared/limits.ts";
-import { decisionContext, decisionTime, someClient } from "../../support/builders/decisions.ts";
-import { exampleCfds, examplePrices, someMarket, someSymbol, tradingAccount } from "../../support/builders/trading.ts";
-import { TradingDesk } from "../../support/builders/trading-desk.ts";
+import type { Account, Balance } from "../../../../shared/domain/account.ts";
+import { reverseDeal } from "../../../../shared/domain/feed/reversal.ts";
+import type { FeedSource } from "../../../../shared/domain/feed/source.ts";
+import { type DealUndo, undoOf } from "../../../../shared/domain/feed/undo.ts";
+import { amendHoldings } from "../../../../shared/domain/trading/amend-holdings.ts";
+import type { TradingDecision } from "../../../../shared/domain/trading/changes.ts";
+import { closeTrade } from "../../../../shared/domain/trading/close-trade.ts";
+import { marginRatio } from "../../../../shared/domain/trading/margin.ts";
+import type { OpeningState } from "../../../../shared/domain/trading/market-trade.ts";
+import { executeTrade } from "../../../../shared/domain/trading/open-trade.ts";
+import type { Position } from "../../../../shared/domain/trading/position.ts";
+import type { Market } from "../../../../shared/domain/trading/pricing/quote.ts";
+import type { StoredRisk } from "../../../../shared/domain/trading/stored-risk.ts";
+import { evaluated, withMarginUpdate } from "../../../../shared/domain/trading/watch.ts";
+import { limits } from "../../../../shared/limits.ts";
+import { decisionContext, decisionTime, someClient } from "../../../support/builders/decisions.ts";
+import {
+  exampleCfds,
+  examplePrices,
+  someMarket,
+  someSymbol,
+  tradingAccount,
+} from "../../../support/builders/trading.ts";
+import { TradingDesk } from "../../../support/builders/trading-desk.ts";
 
 const client = someClient();
 export const names = ["EURUSD", "USDJPY", "EURGBP", "XAUUSD", "GER40"];
