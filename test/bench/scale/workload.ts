@@ -1,6 +1,7 @@
 import { openClient } from "../../../shared/domain/client.ts";
 import { draftHealth } from "../../../shared/domain/webhook.ts";
 import { openEndpoint } from "../../../shared/domain/webhook-decisions.ts";
+import { standardScopes } from "../../../shared/event-scopes.ts";
 import { delayMs, nowIso } from "../../../shared/runtime/clock.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { drawPersonKey } from "../../../shared/runtime/person-key.ts";
@@ -39,7 +40,7 @@ export async function commit({ tenant, number, events = 1, audited = true }: Com
 /** Makes endpoints of a tenant that subscribe to everything and are proven, or without a success so far. */
 export async function endpoints({ tenant, count }: { readonly tenant: string; readonly count: number }): Promise<void> {
   for (let made = 0; made < count; made += 1) {
-    const context = systemContext(tenant, "scale");
+    const context = { ...systemContext(tenant, "scale"), scopes: standardScopes };
     const id = newId("whe");
     const drawn = { id, ...(await drawWebhookSecret({ tenant_id: tenant, id })) };
     const request = { url: `https://receiver-${made}.example.com/`, event_types: ["*" as const] };
