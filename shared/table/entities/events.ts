@@ -1,5 +1,6 @@
 import { limits } from "../../limits.ts";
 import { traceBytes, traceOfBytes } from "../../runtime/trace.ts";
+import { outboxDictionary } from "../packed/outbox-dictionary.ts";
 import { packText, unpackText } from "../packed/text.ts";
 import { eventType, outboxPartType, outboxType } from "../table-shape.ts";
 import { type AuditPointer, auditPointers } from "./audit.ts";
@@ -44,7 +45,7 @@ export const outboxes = {
   toStored: ({ id: _id, root_id, wake_at: _wake, trace_id, audit = "", events: texts, ...item }: Outbox) => ({
     ...item,
     ...storedTrace(trace_id),
-    events: packText([audit, ...texts].join("\n")),
+    events: packText([audit, ...texts].join("\n"), outboxDictionary),
   }),
   fromStored: ({ pk, sk, due_sk, events: packed, ...stored }: Stored) => {
     const [audit, ...texts] = linesIn(packed);
@@ -78,14 +79,14 @@ export const outboxParts = {
   }),
   toStored: ({ events: texts, ...part }: OutboxPart) => ({
     ...part,
-    events: packText(texts.join("\n")),
+    events: packText(texts.join("\n"), outboxDictionary),
   }),
   fromStored: ({ events: packed }: Stored) => ({ events: linesIn(packed) }),
 } satisfies Entity<OutboxPart> & Record<string, unknown>;
 
 /** The lines of a packed text. JSON has no line break, so a line holds one whole. */
 function linesIn(packed: unknown): readonly string[] {
-  return unpackText(packed as Uint8Array)
+  return unpackText(packed as Uint8Array, outboxDictionary)
     .toString()
     .split("\n");
 }

@@ -1,5 +1,6 @@
 import { inflateRawSync } from "node:zlib";
 import { payloadDictionary } from "../../../shared/table/packed/dictionary.ts";
+import { outboxDictionary } from "../../../shared/table/packed/outbox-dictionary.ts";
 import type { RawItem, RawValue } from "./raw-table.ts";
 
 /**
@@ -14,11 +15,11 @@ export function unpacked(item: RawItem): RawItem {
       return payload === undefined ? item : { ...item, payload };
     }
     case "OUTBOX": {
-      const [audit, ...events] = linesOf(item["events"]);
+      const [audit, ...events] = linesOf(item["events"], outboxDictionary);
       return audit === undefined ? item : { ...item, events, ...(audit === "" ? {} : { audit }) };
     }
     case "OUTBOXPART": {
-      const events = linesOf(item["events"]);
+      const events = linesOf(item["events"], outboxDictionary);
       return events.length === 0 ? item : { ...item, events };
     }
     default:
