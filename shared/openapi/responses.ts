@@ -280,7 +280,6 @@ function oauthRefusals(row: Route): Record<string, JsonObject> {
   return {
     "400": oauthResponse("The request is not valid.", oauthErrorsOf(row), rateHeaders, tokenErrorContent),
     "401": responseReference("OAuthInvalidClient"),
-    ...(row.path === "/oauth/token" ? {} : { "403": problemResponse(["operators_only"], rateHeaders) }),
     "413": responseReference("OAuthPayloadTooLarge"),
     "429": responseReference("OAuthTooManyAttempts"),
     "500": responseReference("InternalError"),
