@@ -7,7 +7,7 @@ import { collectionOf, exampleIds } from "../../shared/openapi/examples/identifi
 import { routes } from "../../shared/routes/index.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { newId } from "../../shared/runtime/ids.ts";
-import { accounts, risks, symbols } from "../../shared/table/entities.ts";
+import { accounts, operators, risks, symbols } from "../../shared/table/entities.ts";
 import { itemOf } from "../../shared/table/write.ts";
 import { brokerage } from "../support/builders/brokerage.ts";
 import { largestBody, largestMetadata, mostEscaped, widest } from "../support/builders/largest.ts";
@@ -23,6 +23,7 @@ afterAll(api.stop);
 afterEach(() => {
   api.watched.interfere = () => undefined;
 });
+const { changeItem } = await import("../../shared/table/items.ts");
 const { publishing } = await import("../support/emulator/publishing.ts");
 const work = publishing(api);
 const { tradingFloor } = await import("../support/builders/trading-floor.ts");
@@ -119,6 +120,10 @@ describe("the largest resources", () => {
     },
     sandbox_return_transaction: async (caller, id) => {
       await sent(caller, "POST", `/sandbox/transactions/${id}/settle`);
+      return undefined;
+    },
+    reset_operator_credentials: async ({ tenant_id }, id) => {
+      await changeItem(operators.key(tenant_id, id), { set: { status: "active", pool_state: "ready" } });
       return undefined;
     },
     retry_feed_reject: rejected,
