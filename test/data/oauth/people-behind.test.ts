@@ -88,7 +88,7 @@ describe("an answer that shows a secret, repeated under its Idempotency-Key", ()
   const terminal = newCaller();
   const max = asOperator(terminal, "Max", "owner");
   const mia = asOperator(terminal, "Mia", "owner");
-  const endpoint = { url: "https://receiver.example.com/hooks", event_types: ["*"] };
+  const endpoint = { url: "https://receiver.example.com/hooks", event_types: ["client.created"] };
 
   /** The commands that show a secret, each with its body, and what each one needs first. */
   const commands: Record<string, (caller: TestCaller) => Promise<{ path: string; body: object }>> = {
