@@ -9,6 +9,7 @@ describe("the policies of a new tenant", () => {
     expect(settingsBody(tenant)).toEqual({
       object: "settings",
       tenant_id: tenantId,
+      name: null,
       require_verified_client: "none",
       four_eyes: false,
       currencies: ["USD", "EUR", "GBP", "CHF", "JPY", "AUD"],
