@@ -119,16 +119,16 @@ describe("a person of two brokerages", () => {
     await newOperator(stack, "support", other, person);
     // The link of the invitation accepts it; from then on there are two to choose from.
     await page.goto(new URL(`/?brokerage=${other.tenant_id}`, url).href);
-    const role = page.locator(".person");
-    await role.getByText("support").waitFor();
+    const role = (name: string) => page.locator(".person").getByText(name, { exact: true });
+    await role("support").waitFor();
     await page.getByRole("button", { name: "Switch brokerage" }).click();
     await page.getByRole("button", { name: "First Markets" }).click();
-    await role.getByText("viewer").waitFor();
+    await role("viewer").waitFor();
     await page.reload();
-    await role.getByText("viewer").waitFor();
+    await role("viewer").waitFor();
     await page.getByRole("button", { name: "Switch brokerage" }).click();
     await page.getByRole("button", { name: "Second Markets" }).click();
-    await role.getByText("support").waitFor();
+    await role("support").waitFor();
   });
 });
 
