@@ -166,7 +166,7 @@ it("a price that the service cannot take is dropped with its reason, and the oth
   const { body: source } = await client.call<{ quote_epoch: number }>("POST", `${path}/epochs`);
   const prices = [
     { symbol: "EURUSD", bid: "1.10000", ask: "1.10010" },
-    { symbol: "EUR/USD", bid: "1.10000", ask: "1.10010" },
+    { symbol: "EUR,USD", bid: "1.10000", ask: "1.10010" },
     { symbol: "GBPUSD", bid: "1.20000", ask: "-1.20010" },
     { symbol: "AUDUSD", bid: "0.70010", ask: "0.70000" },
   ];
@@ -178,7 +178,7 @@ it("a price that the service cannot take is dropped with its reason, and the oth
     });
   const refused = await withoutRefused(quotes, send);
   expect(refused.map(({ symbol, code }) => `${symbol} ${code}`)).toEqual([
-    expect.stringMatching(/^EUR.USD symbol /),
+    expect.stringMatching(/^EUR,USD symbol /),
     expect.stringMatching(/^GBPUSD ask /),
     expect.stringMatching(/^AUDUSD crossed/),
   ]);
