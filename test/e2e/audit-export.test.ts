@@ -10,16 +10,18 @@ import { operatorEnvironment } from "../../infra/local/cloud.ts";
 import { accessToken, type Credentials } from "../../infra/tools/api-call.ts";
 import type { WaitingAudit } from "../../shared/domain/audit/entry.ts";
 import { dayKeys, lastDayOver } from "../../shared/domain/audit/seal.ts";
+import { draftTenant } from "../../shared/domain/tenant.ts";
 import { limits } from "../../shared/limits.ts";
 import { newId } from "../../shared/runtime/ids.ts";
-import { outboxes } from "../../shared/table/entities.ts";
+import { type Entity, outboxes, tenants } from "../../shared/table/entities.ts";
+import { typeTag } from "../../shared/table/write.ts";
 import { startCommandProcess } from "../support/command-process.ts";
 import { apiClient } from "../support/stack/api-client.ts";
 import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
-/** A brokerage without any entry: its first token leaves one. */
+/** An application of a brokerage whose chain begins on the last day: its creation and its token leave entries of today. */
 type Made = Credentials & { readonly tenant_id: string; readonly application_id: string };
 
 const commands = startCommandProcess(fileURLToPath(new URL("../../", import.meta.url)));
@@ -32,7 +34,12 @@ let own: Made;
 let bucket: string;
 beforeAll(async () => {
   stack = await sharedStack();
-  const request = { action: "create_application", tenant_id: null, name: "Test", scopes: null };
+  const tenant_id = newId("brk");
+  const tenant = draftTenant(tenant_id, `${day}T23:59:50.000Z`);
+  await store(tenants, tenant, tenant);
+  for (const number of [1, 2, 3]) await commandOfLastDay(tenant_id, number);
+  // This wakes the reader of the stream, past which the others were written, and it reads them in this order.
+  const request = { action: "create_application", tenant_id, name: "Test", scopes: null };
   own = (await stack.cloud.invoke("brokerage-sandbox-provision", request)).payload as Made;
   bucket = stack.cloud.assembly.outputs["AuditBucketName"] ?? "";
 });
@@ -53,29 +60,35 @@ async function audit(...words: string[]): Promise<{ readonly code: number | null
 const verify = (...words: string[]) => audit("verify", ...words, "--brokerage", own.tenant_id);
 
 /** What a command of the last day left in the outbox, which nothing has published yet. */
-async function commandOfLastDay(number: number): Promise<void> {
-  const { tenant_id, application_id } = own;
+async function commandOfLastDay(tenant_id: string, number: number): Promise<void> {
   const at = `${day}T23:59:5${number}.000Z`;
   const waiting: WaitingAudit = {
     ...{ action: "update_settings", ip: "192.0.2.1", user_agent: null, at, request_id: newId("req") },
-    actor: { type: "application", id: application_id, name: "CRM" },
+    actor: { type: "application", id: newId("app"), name: "CRM" },
     resource: { type: "settings", id: tenant_id },
     changes: [{ resource: { type: "settings", id: tenant_id }, before: { number: number - 1 }, after: { number } }],
   };
-  const outbox = { id: newId("obx"), tenant_id, root_id: tenant_id, root_version: 0, events: [], created_at: at };
-  const item = { ...outboxes.keyOf(outbox), et: outboxes.et, v: 1, ...outbox, audit: JSON.stringify(waiting) };
+  const outbox = {
+    ...{ id: newId("obx"), tenant_id, root_id: tenant_id, root_version: 0, events: [] },
+    ...{ audit: JSON.stringify(waiting), created_at: at, wake_at: at },
+  };
+  // Without keys of the due index: it is not to be found there, only in the stream.
+  await store(outboxes, outbox, outboxes.toStored(outbox));
+}
+
+/** Writes an item as it is stored, past the service. */
+async function store<T extends object>({ keyOf, et }: Entity<T>, value: NoInfer<T>, members: object): Promise<void> {
+  const item = { ...keyOf(value), ...typeTag(et), ...members };
   const client = tableClient(stack.cloud);
   await client.send(new PutItemCommand({ TableName: tableNameOf(stack.cloud, "main"), Item: marshall(item) }));
   client.destroy();
 }
 
 it("a day that is over reaches the bucket, is announced, and is found in order by the command", async () => {
-  for (const number of [1, 2, 3]) await commandOfLastDay(number);
-  // The token leaves an entry of today, and wakes the reader of the stream, past which the others were written.
   const api = apiClient(stack.baseUrl, await accessToken(stack.baseUrl, own));
   await eventually(async () => {
     const { body } = await api.call<{ data: object[] }>("GET", "/audit_log");
-    return body.data.length === 4 || undefined;
+    return body.data.length === 5 || undefined;
   });
   expect(await stack.cloud.invoke("brokerage-sandbox-seal-audit", { action: "seal" })).not.toHaveProperty(
     "functionError",
