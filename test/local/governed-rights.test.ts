@@ -34,7 +34,8 @@ const writers: Readonly<Record<keyof typeof partitions, readonly string[]>> = {
     ...["create-operator", "update-operator", "delete-operator", "create-application", "revoke-application"],
     ...["invite-operator", "reset-operator-credentials", "update-settings", "create-token", "provision"],
   ],
-  quote: ["send-feed-batch", "send-feed-quotes"],
+  // The watch notes on a quote in how many shards its symbol has accounts.
+  quote: ["send-feed-batch", "send-feed-quotes", "watch"],
 };
 /** What writes prices in the sandbox alone: a new brokerage there begins with a market. */
 const sandboxPricers = ["provision", "drive-sandbox-account", "sandbox-reset", "sandbox-walk", "set-sandbox-prices"];
@@ -50,7 +51,7 @@ describe.each(["sandbox", "production"] as const)("the roles of the functions of
     permissions = new Permissions(resources, placement);
     const arnOf = (name: string) => {
       const isTable = ({ type, path }: Resource) =>
-        type.endsWith("::Table") && RegExp(`tables\\W*${name}`, "i").test(path);
+        type === "AWS::DynamoDB::GlobalTable" && RegExp(`tables\\W*${name}`, "i").test(path);
       const arn = resources.find(isTable)?.attributes["Arn"];
       if (arn === undefined) throw new Error(`${stage} has no table ${name}.`);
       return arn;
