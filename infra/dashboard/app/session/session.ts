@@ -44,11 +44,16 @@ const loadSignIn = () => import("./sign-in.ts");
  */
 export async function startSession(): Promise<string | undefined> {
   await loadConfig();
-  const { pathname, search } = window.location;
-  // The link of an invitation: who works for another brokerage already accepts it by its name.
-  const invited = new URLSearchParams(search).get("brokerage");
-  if (invited !== null) sessionStorage.setItem(brokerageKey, invited);
-  if (pathname === "/signed-in") {
+  const address = new URL(window.location.href);
+  // The link of an invitation: who works for another brokerage already accepts it by its name. The address loses it,
+  // so that to load the page again does not undo what the person has switched to since.
+  const invited = address.searchParams.get("brokerage");
+  if (invited !== null) {
+    sessionStorage.setItem(brokerageKey, invited);
+    address.searchParams.delete("brokerage");
+    window.history.replaceState(null, "", address);
+  }
+  if (address.pathname === "/signed-in") {
     try {
       const { finishSignIn } = await loadSignIn();
       const { idToken, returnTo } = await finishSignIn();
