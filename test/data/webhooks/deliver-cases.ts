@@ -9,7 +9,7 @@ import { limits } from "../../../shared/limits.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import type { DeliveryMessage } from "../../../shared/runtime/queues.ts";
 import type { Entity, PublishedEvent } from "../../../shared/table/entities.ts";
-import { packText } from "../../../shared/table/packed/text.ts";
+import { packPayload } from "../../../shared/table/event-payload.ts";
 import { functionEnvironment, startEmulator } from "../../support/emulator/emulator.ts";
 import { startQueueEndpoint } from "../../support/emulator/queue-endpoint.ts";
 import { lambdaContext } from "../../support/emulator/request.ts";
@@ -102,7 +102,8 @@ export async function put<T extends object>(entity: Entity<T>, item: T): Promise
 
 interface Situation {
   readonly endpoint: WebhookEndpoint;
-  readonly all: readonly { readonly delivery: Delivery; readonly event: PublishedEvent }[];
+  /** Each delivery with its event, and the text that is to be posted of it. */
+  readonly all: readonly { readonly delivery: Delivery; readonly event: PublishedEvent; readonly text: string }[];
   readonly delivery: Delivery;
 }
 
@@ -139,13 +140,13 @@ export async function situation(
   };
   await put(webhooks, endpoint);
   await put(webhookHealths, { ...draftHealth(endpoint), proven_at: now, last_success_at: now, ...health });
-  const all: { delivery: Delivery; event: PublishedEvent }[] = [];
+  const all: { delivery: Delivery; event: PublishedEvent; text: string }[] = [];
   for (let sequence = 1; sequence <= count; sequence += 1) {
-    const event = eventOf(endpoint.tenant_id, sequence, now);
+    const { event, text } = eventOf(endpoint.tenant_id, sequence, now);
     const draft = draftDelivery(deliveryId(event.id, endpoint.id, 0), endpoint, event, now, unscaled);
     await put(events, event);
     await put(deliveries, draft);
-    all.push({ delivery: draft, event });
+    all.push({ delivery: draft, event, text });
   }
   const [first] = all;
   if (first === undefined) throw new Error("There is no delivery.");
@@ -174,20 +175,21 @@ export async function owed(
   return { ...found, messages };
 }
 
-function eventOf(tenant_id: string, sequence: number, created_at: string): PublishedEvent {
+function eventOf(tenant_id: string, sequence: number, created_at: string) {
   const id = eventId(Date.parse(created_at), newId("evt"), sequence);
-  return {
-    id,
+  const text = JSON.stringify({ id, type: "client.created", data: { object: { email: canary } } });
+  const resource_id = "cli_01JD0000000000000000000001";
+  const identity = { id, created_at, resource_id, account_id: null, client_id: null };
+  const event: PublishedEvent = {
+    ...identity,
     tenant_id,
     sequence,
     type: "client.created",
-    resource_id: "cli_01JD0000000000000000000001",
-    account_id: null,
-    client_id: null,
-    created_at,
-    payload: packText(JSON.stringify({ id, type: "client.created", data: { object: { email: canary } } })),
+    published_at: created_at,
+    payload: packPayload(identity, text),
     expires_at: Math.floor(Date.parse(created_at) / 1000) + 1000,
-  } as PublishedEvent;
+  };
+  return { event, text };
 }
 
 export const messageOf = ({ tenant_id, id }: Delivery, attempt = 1, returns = 0): DeliveryMessage => ({

@@ -30,7 +30,7 @@ describe("an attempt that is accepted", () => {
     vi.useRealTimers();
     expect(receiver.received).toHaveLength(1);
     const [call] = receiver.received;
-    expect(call?.body).toBe(all[0]?.event.payload);
+    expect(call?.body).toBe(all[0]?.text);
     expect(call?.headers).toMatchObject({
       "content-type": "application/json",
       "user-agent": "BrokerageWebhooks/2",

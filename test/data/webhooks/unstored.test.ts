@@ -72,7 +72,7 @@ describe("a delivery that its worker stores", () => {
     ]);
     // Slot 1, item 1 with its list 1, entry 1, record 1 moved in the list 2, slot 1.
     expect(unitsOf(calls.slice(1))).toBe(8);
-    expect(receiver.received.map(({ body }) => body)).toEqual([all[0]?.event.payload]);
+    expect(receiver.received.map(({ body }) => body)).toEqual([all[0]?.text]);
     const after = await stored(delivery);
     const { wake_at: _, version: __, ...drafted } = delivery;
     const moment = new Date(nowMs).toISOString();
