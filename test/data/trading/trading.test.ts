@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { limits } from "../../../shared/limits.ts";
 import { someSymbol } from "../../support/builders/trading.ts";
 import { putMarket, putQuote } from "../../support/builders/trading-data.ts";
 import { failure } from "../../support/emulator/watched-endpoint.ts";
@@ -243,7 +244,8 @@ describe("an evaluation", () => {
     await putQuote(api, tenant, "EURUSD", ["1.05000", "1.05010"], { time: old });
     expect(await floor.evaluate(account.id)).toMatchObject({ waiting: true, closed: [] });
     const entries = await itemsOf(account.id, "EXPOSURE");
-    expect(entries.map(({ trigger }) => trigger).toSorted()).toEqual(["0", "1000000000000000000"]);
+    const highest = limits.trading.highest_trigger;
+    expect(entries.map(({ trigger }) => trigger).toSorted()).toEqual([String(-highest), String(highest)]);
     await putQuote(api, tenant, "EURUSD", ["1.10000", "1.10010"]);
     await floor.close(account.id, 0);
   });
