@@ -15,6 +15,7 @@ import type { Trade } from "../../shared/domain/trading/trade.ts";
 import { decisionContext, someAccount } from "../support/builders/decisions.ts";
 import { exampleCfds, examplePrices, someMarket, someSymbol } from "../support/builders/trading.ts";
 import { TradingDesk } from "../support/builders/trading-desk.ts";
+import { numberText } from "../support/emulator/raw-items.ts";
 import type { RawItem, RawValue } from "../support/emulator/raw-table.ts";
 
 /** An item as a bridge sends it, without its number. */
@@ -224,19 +225,12 @@ interface Outcome {
 }
 
 /** What is compared of a position, as a text. */
-function positionText(position: Pick<Position, "symbol" | "side" | "lots" | "open_price"> & Fields): string {
-  const { symbol, side, lots, open_price, margin_terms, margin_ratio, swap_minor, source, stop_loss } = position;
-  return JSON.stringify([
-    symbol,
-    side,
-    lots,
-    open_price,
-    margin_terms,
-    margin_ratio,
-    String(swap_minor),
-    source,
-    stop_loss,
-  ]);
+function positionText(
+  position: Pick<Position, "symbol" | "side" | "lots" | "open_price" | "margin_terms"> & Fields,
+): string {
+  const { symbol, side, lots, open_price, margin_ratio, swap_minor, source, stop_loss } = position;
+  const terms = position.margin_terms.map(({ per_lot, max_leverage }) => `${per_lot} at ${max_leverage}`);
+  return JSON.stringify([symbol, side, lots, open_price, terms, margin_ratio, String(swap_minor), source, stop_loss]);
 }
 
 /** What is compared of a trade, as a text. */
@@ -265,7 +259,7 @@ export function modelOf(
   sourceName: string,
 ): { outcomes: Outcome[]; events: string[] } {
   const market = feedMarket();
-  const source = { id: "src_01JD000000000000000000000B", name: sourceName, authoritative: "platform" } as const;
+  const source = { id: "src_01JD000000000000000000000B", name: sourceName, authoritative: "service" } as const;
   const desks = new Map(
     accounts.map(({ login, ...terms }) => {
       const netting = terms.position_mode === "netting";
@@ -330,10 +324,19 @@ function outcomeOf(desk: TradingDesk): Outcome {
   };
 }
 
+/** Values as the domain has them, but for numbers, which are their digits. */
 function plain(item: RawItem): Record<string, unknown> {
-  const value = (raw: RawValue | undefined) =>
-    typeof raw === "object" && raw !== null && "number" in raw ? raw.number : raw;
-  return Object.fromEntries(Object.entries(item).map(([name, raw]) => [name, value(raw)]));
+  return Object.fromEntries(Object.entries(item).map(([name, raw]) => [name, plainValue(raw)]));
+}
+
+function plainValue(raw: RawValue | undefined): unknown {
+  if (isList(raw)) return raw.map(plainValue);
+  if (typeof raw === "object" && raw !== null && "map" in raw) return plain(raw.map);
+  return numberText(raw) ?? raw;
+}
+
+function isList(raw: RawValue | undefined): raw is readonly RawValue[] {
+  return Array.isArray(raw);
 }
 
 /** What the items of a table come to for these accounts. */
