@@ -86,6 +86,7 @@ export const feedReplies: Readonly<Record<string, unknown>> = {
     order_id: "ord_01JD000000000000000000000C",
     transaction_id,
     command_id: exampleNames.command_id,
+    reported_at: "1970-01-01T00:00:00.000Z",
     related_to: "txn_01JD000000000000000000000E",
     candidates: ["txn_01JD000000000000000000000E"],
   },
