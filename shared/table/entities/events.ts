@@ -48,7 +48,7 @@ export const outboxes = {
     events: packText([audit, ...texts].join("\n"), outboxDictionary),
   }),
   fromStored: ({ pk, sk, due_sk, events: packed, ...stored }: Stored) => {
-    // Commits are put in order by it: beside a damaged one, sound commits of a resource would change places.
+    // Commits are put in order by it: next to a damaged one, sound commits of a resource would change places.
     if (typeof stored["created_at"] !== "string") throw new Error("its member created_at is damaged");
     const [audit, ...texts] = linesIn(packed);
     return {
