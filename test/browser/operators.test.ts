@@ -90,10 +90,12 @@ describe("an operator", () => {
     await settled(page);
     const { pool } = stack.cloud;
     pool?.admin.call("AdminUserGlobalSignOut", { UserPoolId: pool.settings.id, Username: people.finance.email });
-    await page.route("**/v2/transactions?**", (route) => route.fulfill({ status: 401, body: "{}" }));
+    // Only the list that is asked for next: a refresh that comes before would end the session too early.
+    const next = /\/v2\/transactions\?.*method=card/;
+    await page.route(next, (route) => route.fulfill({ status: 401, body: "{}" }));
     await page.getByLabel("method").selectOption("card");
     await page.getByRole("alert").getByText("Your session has ended").waitFor();
-    await page.unroute("**/v2/transactions?**");
+    await page.unroute(next);
     await signInAs(page, people.finance);
     await page.getByRole("heading", { name: "Transactions" }).waitFor();
     expect(new URL(page.url()).search).toBe("?status=pending&kind=withdrawal&method=card");

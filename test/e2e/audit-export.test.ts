@@ -21,7 +21,7 @@ import { tableClient, tableNameOf } from "../support/stack/cloud-tables.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
-/** An application of a brokerage whose chain begins on the last day: its creation and its token leave entries of today. */
+/** An application of a brokerage whose chain begins on the last day: its creation leaves an entry of today. */
 type Made = Credentials & { readonly tenant_id: string; readonly application_id: string };
 
 const commands = startCommandProcess(fileURLToPath(new URL("../../", import.meta.url)));
