@@ -2,7 +2,7 @@ import type { Answer } from "./http-handler.ts";
 import { type Command, JsonClient } from "./json-client.ts";
 import type { Data } from "./json-protocol.ts";
 import { encoded } from "./request-signature.ts";
-import { errorOf, RestCommand, restService } from "./rest-client.ts";
+import { RestCommand, restMetadata, restService } from "./rest-client.ts";
 
 /** What an invocation is given. */
 interface InvocationInput extends Data {
@@ -26,11 +26,7 @@ const protocol = {
 
   /** @throws the error that Lambda answered, by the name that it gives it */
   async read(_operation: unknown, answer: Answer): Promise<Data> {
-    const text = Buffer.concat(await answer.body.toArray()).toString();
-    const { statusCode: httpStatusCode, headers } = answer;
-    const $metadata = { httpStatusCode, requestId: headers["x-amzn-requestid"] };
-    if (httpStatusCode >= 300) throw errorOf(answer, text, $metadata);
-    return { $metadata, StatusCode: httpStatusCode };
+    return { $metadata: await restMetadata(answer), StatusCode: answer.statusCode };
   },
 };
 

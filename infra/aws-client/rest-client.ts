@@ -26,11 +26,18 @@ export function restError(answer: Answer, name: unknown, message: unknown, $meta
   return Object.assign(error, { $fault: answer.statusCode < 500 ? "client" : "server", $metadata });
 }
 
-/** The error that a service with REST JSON answered. */
-export function errorOf(answer: Answer, text: string, $metadata: Data): Error {
+/**
+ * The metadata of an answer whose body is read and not used.
+ * @throws the error that a service with REST JSON answered, by the name that it gives it
+ */
+export async function restMetadata(answer: Answer): Promise<Data> {
+  const text = Buffer.concat(await answer.body.toArray()).toString();
+  const { statusCode: httpStatusCode, headers } = answer;
+  const $metadata = { httpStatusCode, requestId: headers["x-amzn-requestid"] };
+  if (httpStatusCode < 300) return $metadata;
   const data: Data = text.startsWith("{") ? JSON.parse(text) : {};
-  const [name = ""] = String(answer.headers["x-amzn-errortype"] ?? data["__type"] ?? "Unknown").split(":");
-  return restError(answer, name.split("#").at(-1), data["message"] ?? data["Message"], $metadata);
+  const [name = ""] = String(headers["x-amzn-errortype"] ?? data["__type"] ?? "Unknown").split(":");
+  throw restError(answer, name.split("#").at(-1), data["message"] ?? data["Message"], $metadata);
 }
 
 /** A command of a service whose operations have a name alone. */

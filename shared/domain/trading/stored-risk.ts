@@ -102,7 +102,7 @@ export interface WatchedState extends Holdings {
 
 /**
  * Whether the items of an account, read one by one, are of one moment. Every commit that writes positions gives them a
- * number above all before, so another sum tells of one that is missing, or older or newer than the balance.
+ * higher `pos_version` than any before, so a position that is missing, older or newer than the balance changes the sum.
  */
 export function isWhole({ account, balance, positions, risk }: WatchedState): boolean {
   const { pos_version, seq } = balance;

@@ -27,7 +27,7 @@ export const brokerNames: readonly string[] = [
   "#app_01JD0000000000000000000001",
 ];
 
-/** What is no name of a symbol. */
+/** Texts that are refused as the name of a symbol. */
 export const noNames: readonly string[] = [
   "",
   ".",
