@@ -38,7 +38,7 @@ export interface Account extends Omit<AccountBody, MoneyField | "pending" | "pro
   /** The link that one person proposed, and another one has to agree to; absent where there is none. */
   readonly proposed_link?: NonNullable<AccountBody["proposed_link"]>;
   readonly tenant_id: string;
-  /** What the trading mode was before the account was disabled, and will be when it is active again. */
+  /** Trading mode before the account was disabled; it returns when the account is active again. */
   readonly trading_mode_before: Account["trading_mode"] | null;
   /** When the account was disabled last: pending orders of before are void. Absent once they all are cancelled. */
   readonly orders_void_at?: string;
@@ -74,11 +74,11 @@ export interface Balance {
   readonly credit_minor: bigint;
   /** The lots of the credit that transactions granted; absent until there is one. */
   readonly credit_lots?: readonly LotAmount[];
-  /** What debits other than trading took below zero, which no correction forgives (ADR 0025). */
+  /** Part of a balance below zero that debits other than trading caused; no correction forgives it (ADR 0025). */
   readonly debt_minor: bigint;
   /**
-   * What operations that are put aside as possible duplicates would add. It counts in the equity that decides a
-   * stop-out and in nothing else; what such operations would take is part of `held_minor`. Absent until there is any.
+   * Credits of operations that are put aside as possible duplicates. It counts in the equity that decides a stop-out
+   * and in nothing else; what such operations would take is part of `held_minor`. Absent until there is any.
    */
   readonly aside_minor?: bigint;
   readonly used_margin_minor: bigint;
@@ -140,11 +140,11 @@ export interface Ledger {
   readonly offset_minor?: bigint;
   /** It moves the credit of the account and not its balance. */
   readonly moves?: "credit";
-  /** What it changes of each lot; only of an entry that moves credit. */
+  /** Change of each lot; only of an entry that moves credit. */
   readonly lots?: readonly LotAmount[];
-  /** What a debit did to credit, where the policy of the brokerage does not keep all of it. */
+  /** Effect of a debit on credit, where the policy of the brokerage does not keep all of it. */
   readonly credit_policy?: CreditPolicy;
-  /** What it leaves to be settled, or what it settles; absent for almost every entry. */
+  /** Whether it leaves something to be settled, or settles it; absent for almost every entry. */
   readonly settlement?: Settlement;
   /** Number of the entry that it takes back, where it gives a payout back. */
   readonly reverses_seq?: number;
@@ -222,7 +222,7 @@ export function pendingCommandsOf({ pending = {} }: Pick<Account, "pending">): r
   return Object.values(pending).flatMap((asked) => asked?.command_id ?? []);
 }
 
-/** What can be paid out: floating profit and credit never count. */
+/** Amount that can be paid out: floating profit and credit never count. */
 export function withdrawableMinor(balance: Balance, floatingMinor = 0n): bigint {
   const equity = balance.balance_minor + balance.credit_minor + floatingMinor;
   const free = least(balance.balance_minor, equity - balance.credit_minor - balance.used_margin_minor);
@@ -335,7 +335,7 @@ const terms = [
 
 /**
  * Refuses a request that names terms of an account to a caller without the scope `accounts:terms`, with every member
- * that it names; undefined where it may. What it does not name, an opening takes from the settings.
+ * that it names; undefined where it may. An opening takes the others from the settings.
  */
 export function refuseTerms(request: CreateAccount | UpdateAccount, { scopes }: Context) {
   const named = terms.filter((name) => name in request);

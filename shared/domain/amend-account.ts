@@ -69,8 +69,8 @@ export function amendHappened(
 }
 
 /**
- * Decides `DELETE /accounts/{id}`: the account is disabled, never deleted; a second time changes nothing. Whose account
- * it is does not matter, because neither leverage nor levels move.
+ * Decides `DELETE /accounts/{id}`: the account is disabled, never deleted; a second time changes nothing. The owner
+ * does not matter, because neither leverage nor levels change.
  */
 export function disableAccount(owned: AccountWithBalance, context: Context): Decision<AccountWithBalance> {
   return amend(owned, { status: "disabled" }, false, context);
@@ -274,13 +274,13 @@ function isAside({ pending, held_minor, aside_minor = 0n }: Balance): boolean {
   return aside_minor !== 0n || (pending === 0 && held_minor !== 0n);
 }
 
-/** What the money of an account accepts: nothing new unless it is active, and all only when it may trade fully. */
+/** Bookings that an account accepts: nothing new unless it is active, and all only when it may trade fully. */
 function gateOf(account: Account): Balance["accepts"] {
   if (account.status !== "active") return "none";
   return account.trading_mode === "full" ? "all" : "close_only";
 }
 
-/** What the margin of an account and its states follow from. */
+/** Members on which the margin of an account and its states depend. */
 const marginTerms = ["leverage", "margin_call_level", "stop_out_level", "margin_rearm_level"] as const;
 
 /**
@@ -312,8 +312,8 @@ function gateChanges(before: Account, after: Account, balance: Balance, moment: 
           ...(terms ? { leverage: after.leverage, terms_version: after.version } : {}),
           ...(relinks && after.platform !== "internal" ? { linked: 1 } : {}),
         },
-        // What was decided on the account as it was must be decided again: a posting while it was not yet closed or
-        // linked to another login, an opening under other terms of margin.
+        // Decisions on the account as it was must be repeated: a posting while it was not yet closed or linked to
+        // another login, an opening under other terms of margin.
         ...(closes || relinks || terms ? { add: { pos_version: 1 } } : {}),
         require: [
           ...(closes ? empty : []),

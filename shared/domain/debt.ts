@@ -33,8 +33,8 @@ export function isTrading(kind: Ledger["kind"]): boolean {
 }
 
 /**
- * What of a balance only stands for the other leg of a trade: profit realised since the account had no position, as far
- * as the open positions have lost it again (`floating`, in minor units).
+ * Part of a balance that offsets the other leg of a trade: profit realised since the account had no position, as far as
+ * the open positions have lost it again (`floating`, in minor units).
  */
 export function offsetMinor({ realised_minor = 0n }: Pick<Balance, "realised_minor">, floating: bigint): bigint {
   return greatest(0n, least(realised_minor, -floating));
@@ -48,7 +48,7 @@ export function realisedAfter<B extends Pick<Balance, "realised_minor">>(
   return isTrading(kind) ? { ...balance, realised_minor: (balance.realised_minor ?? 0n) + amount_minor } : balance;
 }
 
-/** What a decision changes of `realised_minor`: it is 0 again once the account has no position. */
+/** Change of `realised_minor` by a decision: it is 0 again once the account has no position. */
 export function realisedChange(
   { realised_minor: before = 0n }: Pick<Balance, "realised_minor">,
   { realised_minor: after = 0n, positions }: Pick<Balance, "realised_minor" | "positions">,
@@ -59,8 +59,8 @@ export function realisedChange(
 
 /**
  * The standing after an amount was posted, before anything is settled. A debit can take what is there: the balance less
- * its `offset_minor`, since the profit of one leg of a hedge is not the client's while the other leg has lost it. What
- * it takes beyond that is debt.
+ * its `offset_minor`, since the profit of one leg of a hedge is not the client's while the other leg has lost it. The
+ * rest of the debit is debt.
  */
 export function afterPosting(
   before: Standing,
@@ -75,17 +75,17 @@ export function afterPosting(
 }
 
 /**
- * What an entry leaves to be settled. `due`: it left no position open, and what trading took below zero is corrected.
- * `owed`: what is below zero is not for this service to forgive. `paid`: no position was open, so what is not below
- * zero leaves no debt. `credit`, `correction` and `repayment` are the entries that settle: credit that paid, the
- * correction, and what a late credit gave back of both. Of entries that move credit, `policy` is what a withdrawal
+ * Role of an entry in the settlement of losses. `due`: it left no position open, and what trading took below zero is
+ * corrected. `owed`: what is below zero is not for this service to forgive. `paid`: no position was open, so what is
+ * not below zero leaves no debt. `credit`, `correction` and `repayment` are the entries that settle: credit that paid,
+ * the correction, and what a late credit gave back of both. Of entries that move credit, `policy` is what a withdrawal
  * removed, and `expiry` what was left of a lot at its end.
  */
 export type Settlement = "due" | "owed" | "paid" | "credit" | "correction" | "repayment" | "policy" | "expiry";
 
 const leaves: ReadonlySet<Settlement> = new Set(["due", "owed", "paid"]);
 
-/** What trading took below zero: the loss that a protected account does not owe. */
+/** Loss of trading below zero, which a protected account does not owe. */
 export function uncovered({ balance_minor, debt_minor }: Standing): bigint {
   return greatest(0n, -balance_minor - debt_minor);
 }
@@ -114,7 +114,7 @@ type Moved = Pick<Ledger, "kind" | "amount_minor"> & {
   readonly precedes_seq?: number | undefined;
 };
 
-/** What a late credit finds: the entries since its debit, in their order and without a gap. */
+/** Input to the replay of a late credit: the entries since its debit, in their order and without a gap. */
 export interface Span {
   readonly entries: readonly Ledger[];
   /** The late credit; absent where it is booked already, as the last of the entries. */
@@ -129,7 +129,7 @@ export function replayFrom(entries: readonly Ledger[], from: number): number {
   return Math.min(from, ...places);
 }
 
-/** What a replay comes to. */
+/** Result of a replay. */
 export interface Replayed extends Standing {
   readonly lots: readonly CreditLot[];
   /** How much of the credit that was spent need not have been. */
@@ -171,7 +171,7 @@ export function replay({ entries, reversal, lots: now }: Span): Replayed {
     if ((settlement !== undefined && !leaves.has(settlement)) || elsewhere) continue;
     const back = reversed.get(balance_version);
     const amount_minor = entry.amount_minor + (back ?? 0n);
-    // What is kept of a debit that was taken back is a fee, which removes no credit.
+    // The part of a reversed debit that is kept is a fee, which removes no credit.
     if (credit_policy !== undefined && back === undefined) {
       lots = afterWithdrawal(lots, credit_policy, -amount_minor, standing.balance_minor, entry.created_at);
     }

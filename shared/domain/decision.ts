@@ -18,7 +18,7 @@ export interface Actor {
   readonly operator_ids?: string[] | undefined;
 }
 
-/** What a caller asked for, and from where: what the audit keeps of a command in addition to its changes. */
+/** Request and address of a caller: the audit keeps them in addition to the changes of a command. */
 export interface Origin {
   /** Operation of the API: `create_client`. */
   readonly action: string;
@@ -38,7 +38,7 @@ export interface FeedCause {
   readonly feed_seq: string;
 }
 
-/** What a decision may know of the world besides its state and the request. */
+/** Input to a decision besides its state and the request. */
 export interface Context {
   readonly tenant_id: string;
   readonly environment: "sandbox" | "production";
@@ -207,7 +207,7 @@ export interface DomainEvent {
   readonly previous?: Readonly<Record<string, unknown>>;
 }
 
-/** What a decision comes to: the result with its changes and events, or a refusal that changes nothing. */
+/** Result of a decision with its changes and events, or a refusal that changes nothing. */
 export type Decision<R> =
   | {
       readonly ok: true;
@@ -291,7 +291,7 @@ export function later(a: string, b: string): string {
   return a > b ? a : b;
 }
 
-/** What an effect keeps of the item of a feed that causes it, where its source is known: the number of the item. */
+/** Number of the feed item that causes an effect, where its source is known. */
 export function numberOf({ cause }: Pick<Context, "cause">): Partial<Pick<FeedCause, "feed_seq">> {
   return cause === undefined ? {} : { feed_seq: cause.feed_seq };
 }

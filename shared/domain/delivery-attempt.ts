@@ -2,10 +2,10 @@ import { limits } from "../limits.ts";
 import { type Attempt, type Delivery, isOpen, isWanted, wakeOfSent, wakeOfWaiting } from "./delivery.ts";
 import type { WebhookEndpoint, WebhookHealth } from "./webhook.ts";
 
-/** What an attempt came to, as its delivery keeps it. */
+/** Result of an attempt, as its delivery keeps it. */
 export type Outcome = NonNullable<Delivery["last"]>;
 
-/** What a worker does with a message. */
+/** Action of a worker on a message. */
 export type Task =
   /** The message is old, repeated or of no delivery: another message has the rest of the work. */
   | "drop"

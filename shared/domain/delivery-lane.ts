@@ -48,7 +48,7 @@ function slotsFor(credit: number, most: number): number {
   return Math.min(most, slots_per_endpoint + Math.floor(credit / slot_grows_after));
 }
 
-/** What an attempt says about the slots of its endpoint. */
+/** Effect of an attempt on the slots of its endpoint. */
 export interface Pace {
   /** Whether the endpoint accepted, and in time. */
   readonly prompt: boolean;
@@ -60,8 +60,8 @@ export interface Pace {
 }
 
 /**
- * What an attempt makes of the credit by which an endpoint grows: one more, or, by a failure, what half of the slots
- * takes that the attempt began with, unless the credit is no more than that already; undefined when nothing changes. An
+ * The credit for growth of an endpoint after an attempt: one more, or, by a failure, minus the credit for half of the
+ * slots that the attempt began with, unless the credit is no more than that already; undefined when nothing changes. An
  * endpoint that is unproven begins again.
  */
 export function creditAfter(
@@ -78,7 +78,7 @@ export function creditAfter(
   return credit <= halved ? undefined : { set: halved };
 }
 
-/** What a worker does with a delivery whose time has come. */
+/** Action of a worker on a delivery that is due. */
 export type Place =
   | { readonly do: "attempt" }
   | {
@@ -131,7 +131,7 @@ export function placeOf(arrived: Arrived, health: WebhookHealth, nowMs: number, 
   };
 }
 
-/** Whether another delivery is the endpoint's probe or is being attempted. What a dead worker left ends by itself. */
+/** Whether another delivery is the endpoint's probe or is being attempted. The slot of a dead worker ends by itself. */
 function isTaken({ probe, slots }: WebhookHealth, deliveryId: string, now: string): boolean {
   if (probe && probe.delivery_id !== deliveryId && probe.until > now) return true;
   return Object.entries(slots).some(([id, until]) => id !== deliveryId && until > now);
@@ -168,8 +168,8 @@ export function closingSeconds(timeouts: number, chance: number): number {
 export type Closing = { readonly proven_at: null } | Pick<WebhookHealth, "timeouts_in_a_row" | "closed_until">;
 
 /**
- * What an unanswered attempt makes of an endpoint. A proven one becomes unproven by it and no more; of several attempts
- * that ran concurrently only the first closes it. Undefined when nothing changes.
+ * The state of an endpoint after an unanswered attempt. A proven one becomes unproven by it and no more; of several
+ * attempts that ran concurrently only the first closes it. Undefined when nothing changes.
  */
 export function closingAfter(health: WebhookHealth, { nowMs, delayMs, chance }: Moment): Closing | undefined {
   const { closed_until, timeouts_in_a_row: before } = health;

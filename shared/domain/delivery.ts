@@ -43,11 +43,11 @@ export interface Delivery {
   readonly expires_at: number;
 }
 
-/** What one claim of an attempt came to. */
+/** Result of one claim of an attempt. */
 export interface Attempt extends DeliveryAttemptBody {
   readonly tenant_id: string;
   readonly delivery_id: string;
-  /** Which claim of the attempt this was, from 1: more than one when a worker died. */
+  /** Number of the claim, from 1: more than one when a worker died. */
   readonly claim: number;
   /** Epoch seconds. */
   readonly expires_at: number;
@@ -62,7 +62,7 @@ export interface DeliveredEvent {
   readonly created_at: string;
 }
 
-/** Which repetition a delivery is, and of what; without it the delivery is the event's first to the endpoint. */
+/** Identifies a repetition and its origin; without it the delivery is the event's first to the endpoint. */
 export interface Redelivery {
   /** Epoch milliseconds of the request: the same for a request that runs again. */
   readonly redelivery: number;
@@ -121,7 +121,7 @@ export function isUnstored({ version }: Pick<Delivery, "version">): boolean {
   return version === 0;
 }
 
-/** What a message says of the attempt that is next, and of a delivery that is not stored by what it can be made. */
+/** Message about the next attempt, with the data to make a delivery that is not stored. */
 interface MessageBody {
   readonly tenant_id: string;
   readonly delivery_id: string;
@@ -148,7 +148,7 @@ export function wakeOfWaiting(nextAttemptMs: number, delayMs: (seconds: number) 
   return new Date(nextAttemptMs - delayMs(limits.webhooks.sweep_horizon_seconds)).toISOString();
 }
 
-/** What the sweep does with a delivery that is due. */
+/** Action of the sweep on a delivery that is due. */
 export type Wake =
   | { readonly do: "rest" }
   | { readonly do: "wait"; readonly wake_at: string }
@@ -185,7 +185,7 @@ export function wakeUp(delivery: Delivery, nowMs: number, delayMs: (seconds: num
 
 /**
  * Whether a delivery may still be sent: its endpoint exists, is enabled, and was not switched off since the delivery
- * was made. What was skipped is never sent silently when an endpoint is switched on again.
+ * was made. A delivery that was skipped is never sent silently when its endpoint is switched on again.
  */
 export function isWanted(delivery: Delivery, endpoint: WebhookEndpoint | undefined): boolean {
   return endpoint?.status === "enabled" && endpoint.epoch === delivery.endpoint_epoch;

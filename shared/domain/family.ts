@@ -6,8 +6,8 @@ import { type Application, secretLives } from "./application.ts";
 export type RevocationReason = "reuse" | "other_client" | "request";
 
 /**
- * What grew out of one grant: a chain of refresh tokens, each used once, and the access tokens that came with them. The
- * tokens are derived from the family and their number in it, so none of them is stored (ADR 0006).
+ * A chain of refresh tokens from one grant, each used once, and the access tokens that came with them. The tokens are
+ * derived from the family and their number in it, so none of them is stored (ADR 0006).
  */
 export interface Family {
   readonly id: string;
@@ -59,7 +59,7 @@ export function openFamily(
   };
 }
 
-/** What a presented refresh token comes to. `rotate`: its successor is made now; `repeat`: it was just made. */
+/** Decision on a presented refresh token. `rotate`: its successor is made now; `repeat`: it was just made. */
 export type RefreshDecision =
   | { readonly kind: "rotate"; readonly after: Family }
   | { readonly kind: "repeat"; readonly family: Family }

@@ -78,7 +78,7 @@ const reportedMoves: Partial<typeof moves> = {
   approved: { completed: "transactions:settle", cancelled: "transactions:write", failed: "transactions:settle" },
 };
 
-/** The moves of a transaction by its kind. What follows from a loss, or was booked by a platform, has none. */
+/** The moves of a transaction by its kind. One that follows from a loss, or that a platform booked, has none. */
 function movesOfKind(
   { kind, status, set_aside }: Transaction,
   fourEyes: boolean,

@@ -194,7 +194,7 @@ export function linkTo(source: FeedSource | undefined, link: Link): Decision<Lin
   return unchanged(link);
 }
 
-/** What makes the login of an account its own in the tenant: two servers of a platform may know the same login. */
+/** Makes the login of an account unique in the tenant: two servers of a platform may know the same login. */
 export function loginMarker(account: Account): string {
   return account.source_id == null
     ? JSON.stringify([account.platform, account.platform_login])

@@ -35,7 +35,7 @@ import { contraEntries, creditEntry, entryChanges, type Leg, ledgerEntry } from 
 import { formatAmount, greatest } from "./money.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** What a booking does: the customer's side and its legs on control accounts, together zero. */
+/** A booking: the customer's side and its legs on control accounts, together zero. */
 export interface Booking {
   readonly kind: Ledger["kind"];
   readonly customer_minor: bigint;
@@ -51,8 +51,8 @@ export interface Booking {
   /** The debit that it takes back. */
   readonly reverses?: ReversedDebit;
   /**
-   * When it happened on its platform, where a loss was corrected since then. What takes a debit back has its place at
-   * that debit, whenever it happened.
+   * When it happened on its platform, where a loss was corrected since then. A booking that takes a debit back has its
+   * place at that debit, whenever it happened.
    */
   readonly late?: Late;
 }
@@ -72,7 +72,7 @@ export interface ReversedDebit {
   readonly entries?: readonly Ledger[];
 }
 
-/** What completing a transaction books. */
+/** Booking of a completed transaction. */
 export function completion({ kind, amount_minor: amount, fee_minor: fee }: Transaction): Booking {
   const income: Leg = ["fee_income", fee];
   return kind === "deposit"
@@ -80,13 +80,13 @@ export function completion({ kind, amount_minor: amount, fee_minor: fee }: Trans
     : { kind, customer_minor: -amount, legs: [["payouts", amount - fee], income], captured_minor: amount, final: true };
 }
 
-/** What the open positions of an account allow at the newest prices. */
+/** Amounts that the open positions of an account leave at the newest prices. */
 export interface MarginView extends Valued {
-  /** What may be paid out, what is held for others included: neither credit nor floating profit (I5). */
+  /** Amount that may be paid out, including holds for others: neither credit nor floating profit (I5). */
   readonly payable_minor: bigint;
   /** Equity that is neither used as margin nor held; credit is part of it. */
   readonly free_minor?: bigint;
-  /** What the open positions have gained or lost. */
+  /** Profit and loss of the open positions. */
   readonly floating_minor: bigint;
   /** The account is being liquidated. */
   readonly liquidating: boolean;
@@ -98,15 +98,15 @@ export function refuseUnsettled(margin: MarginView | undefined) {
   return margin && refuseUnvalued(margin, "A price that the account depends on is too old; try again.");
 }
 
-/** What a booking is decided with, in addition to the money of its account. */
+/** Input to a booking in addition to the money of its account. */
 export interface PostingTerms {
   readonly require?: readonly Requirement[];
   readonly margin?: MarginView | undefined;
-  /** What a withdrawal does to credit. */
+  /** Effect of a withdrawal on credit. */
   readonly credit_policy?: CreditPolicy | undefined;
 }
 
-/** What a posting comes to. */
+/** Result of a posting. */
 export interface Posting {
   /** Number of the entry. */
   readonly seq: number;
@@ -191,7 +191,7 @@ function lateOf({ reverses, late }: Booking): Late | undefined {
   return reverses === undefined ? late : undefined;
 }
 
-/** Why a booking cannot be made now. What has happened on a platform is asked for its size alone. */
+/** Why a booking cannot be made now. A booking that has happened on a platform is checked for its size alone. */
 function refusePosting(balance: Balance, booking: Booking, margin: MarginView | undefined) {
   const { customer_minor: change, kind } = booking;
   const asked = booking.happened !== true && (kind === "deposit" || kind === "transfer_in" || kind === "adjustment");
@@ -227,14 +227,14 @@ function postedOn(balance: Balance, booking: Booking, margin: MarginView | undef
   return { standing: posted, noted: raised };
 }
 
-/** What a booking is followed by at once: entries of their own, and what the account has after them. */
+/** Entries that follow a booking at once, and the money of the account after them. */
 interface Repaid {
   readonly standing: Standing;
   readonly lots: readonly CreditLot[];
   readonly entries: readonly { readonly item: Ledger; readonly control: Contra["control_account"] }[];
 }
 
-/** What a late credit repays at once: the credit and the corrections that its debit, or its absence, has caused. */
+/** Repayments of a late credit: the credit and the corrections that its debit, or its absence, has caused. */
 function repayments(
   transaction: Transaction,
   booking: Booking,
@@ -274,7 +274,7 @@ function repayments(
   return { standing: end, lots: end.lots, entries: [...entries, { item: credited, control: "credit" }] };
 }
 
-/** What comes before the entries that a booking is followed by. */
+/** State before the entries that follow a booking. */
 interface Follows {
   readonly standing: Standing;
   readonly lots: readonly CreditLot[];

@@ -3,7 +3,7 @@ import type { ReplayBody, ReplayEvents } from "../schema/webhook.ts";
 import { type Context, type Decision, refuse, refuseField, unchanged } from "./decision.ts";
 import type { Replay, WebhookEndpoint } from "./webhook.ts";
 
-/** What a replay came to: nothing to send, or an item by which all of it is made, once, whatever happens. */
+/** Plan of a replay: nothing to send, or an item by which all of it is made, once, whatever happens. */
 export interface PlannedReplay {
   readonly replay: Replay | undefined;
   readonly queued: number;
@@ -56,7 +56,7 @@ export function planReplay(
   };
 }
 
-/** What the answer shows of a replay. */
+/** Answer to a replay. */
 export function replayBody({ queued, next }: PlannedReplay): ReplayBody {
   return { object: "replay", queued, next_after_sequence: next === null ? null : String(next) };
 }

@@ -60,7 +60,7 @@ function sameLogin({ account, balance }: AccountContext): readonly Requirement[]
 
 /**
  * Decides `POST /transactions/withdrawal`: the amount is held, on the condition that it is still covered at the commit.
- * What open positions need is not available; it is decided at the prices that were read (I4).
+ * Margin of open positions is not available; it is computed at the prices that were read (I4).
  */
 export function requestWithdrawal(
   client: Client,

@@ -14,7 +14,7 @@ type Later =
   | "proposed_approval_rules"
   | "proposed_four_eyes";
 
-/** What is counted outside of the version. */
+/** Counts outside of the version. */
 type Counted = "applications" | "operators" | "active_owners";
 
 /** A brokerage with the policies that its decisions follow. */
@@ -48,7 +48,7 @@ export function markUpOf({ transfer_mark_up_percent = "0.50" }: Tenant): string 
   return transfer_mark_up_percent;
 }
 
-/** What a withdrawal does to credit; undefined where it keeps all of it. */
+/** Effect of a withdrawal on credit; undefined where it keeps all of it. */
 export function creditPolicyOf({ credit_on_withdrawal: policy }: Tenant): CreditPolicy | undefined {
   return policy === "keep" ? undefined : policy;
 }

@@ -93,7 +93,7 @@ function bookedKind({ kind }: Transaction): "transfer_out" | "withdrawal" {
   return kind === "transfer_out" ? kind : "withdrawal";
 }
 
-/** What a withdrawal books when its money leaves for the bank, and a transfer when it leaves for the other account. */
+/** Booking when the money of a withdrawal leaves for the bank, or of a transfer for the other account. */
 export function intoTransit(transaction: Transaction): Booking {
   const { amount_minor: amount } = transaction;
   return {
@@ -154,7 +154,7 @@ export function holdAmount({ balance }: Pick<AccountContext, "balance">, amount:
   });
 }
 
-/** What a return adds to the account, with its sign; a fee that is kept is not given back. */
+/** Amount that a return adds to the account, with its sign; a fee that is kept is not given back. */
 export function returnedMinor({ kind, amount_minor: amount, fee_minor: fee }: Transaction, kept: bigint): bigint {
   return kind === "deposit" ? -(amount - fee) - kept : amount - kept;
 }
@@ -175,8 +175,8 @@ export function refuseReturn(
 }
 
 /**
- * Reverses a completed transaction leg by leg; `keep_fee` leaves the fee where it is. What it takes from the customer
- * must be there, unless the caller forces it: then the account may go below zero and only allows closing.
+ * Reverses a completed transaction leg by leg; `keep_fee` leaves the fee where it is. The customer must have the amount
+ * that it takes, unless the caller forces it: then the account may go below zero and only allows closing.
  */
 export function reverseTransaction(
   before: Transaction,

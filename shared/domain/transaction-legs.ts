@@ -2,7 +2,7 @@ import type { Account } from "./account.ts";
 import type { Change } from "./decision.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** Which way the money of a transaction went: `forward` when it was made, `reverse` when it was given back. */
+/** Direction of the money of a transaction: `forward` when it was made, `reverse` when it was given back. */
 export type LegName = Transaction["platform_operations"][number]["leg"];
 
 /**
@@ -36,7 +36,7 @@ export interface Leg {
   readonly alike: readonly bigint[];
 }
 
-/** What the legs of a transaction follow from. */
+/** Members that decide the legs of a transaction. */
 type Legged = Pick<
   Transaction,
   "id" | "tenant_id" | "account_id" | "kind" | "status" | "amount_minor" | "fee_minor"
@@ -103,8 +103,8 @@ export function unjoinedLegsOf(transaction: Legged): Leg[] {
 }
 
 /**
- * The legs of a transaction whose operation the platform has not reported. What an acknowledgement or a person says of
- * an operation does not count: they can name a wrong one, and the right one must still be told from new money.
+ * The legs of a transaction whose operation the platform has not reported. An operation named by an acknowledgement or
+ * a person does not count: they can name a wrong one, and the right one must still be distinguished from new money.
  */
 export function unreportedLegsOf(transaction: Legged): Leg[] {
   const reported = (transaction.platform_operations ?? []).filter(({ confirmed }) => confirmed !== false);
@@ -124,7 +124,7 @@ function markersOf(transaction: Legged): Map<string, UnjoinedLeg> {
   return new Map(markers.map((marker) => [`${marker.leg} ${marker.amount_minor}`, marker]));
 }
 
-/** What a change of a transaction changes in the markers of its unreported legs; nothing on an account of our own. */
+/** Changes of the markers of a transaction's unreported legs; none on an account of this service. */
 export function legChanges(
   account: Pick<Account, "platform" | "platform_login">,
   before: Legged | undefined,

@@ -47,13 +47,13 @@ export interface Transaction extends Omit<TransactionBody, MoneyField | Absent> 
     Partial<Pick<FeedCause, "feed_seq">>)[];
   readonly amount_minor: bigint;
   readonly fee_minor: bigint;
-  /** What was announced; only of a deposit of which another amount arrived. */
+  /** Announced amount; only of a deposit of which another amount arrived. */
   readonly announced_amount_minor?: bigint;
   readonly balance_before_minor: bigint | null;
   readonly balance_after_minor: bigint | null;
-  /** What was given back to the account or taken from it again, with its sign; absent while nothing was. */
+  /** Amount that was given back to the account or taken from it again, with its sign; absent while nothing was. */
   readonly reverse_minor?: bigint;
-  /** What becomes of it once the platform has brought its money back; absent unless a command for that is open. */
+  /** Its next state once the platform has brought its money back; absent unless a command for that is open. */
   readonly returning?: Pick<Returning, "to" | "reason">;
   /** The amounts of it, see {@link Returning}. */
   readonly returning_minor?: bigint;
@@ -65,7 +65,7 @@ export interface Transaction extends Omit<TransactionBody, MoneyField | Absent> 
   readonly debited_seq?: number;
   /** The transfer that it is a leg of, and the other leg; absent of every other kind. */
   readonly transfer?: Omit<NonNullable<TransactionBody["transfer"]>, "status">;
-  /** What the transfer credits, and what its rate leaves to the brokerage; only where they are booked apart. */
+  /** Credit of the transfer, and the income that its rate leaves to the brokerage; only where they are booked apart. */
   readonly transfer_credit_minor?: bigint;
   readonly transfer_income_minor?: bigint;
 }
@@ -76,12 +76,12 @@ export interface Returning {
   readonly minor: bigint;
   readonly to: "failed" | "returned";
   readonly reason: Transaction["status_reason"];
-  /** What is held of the account until the platform has taken it. */
+  /** Hold on the account until the platform has taken it. */
   readonly held_minor: bigint;
   readonly kept_fee_minor: bigint;
 }
 
-/** What the platform is to bring back of a transaction; undefined unless a command for it is open. */
+/** The amounts that the platform is to bring back of a transaction; undefined unless a command for it is open. */
 export function returningOf(transaction: Transaction): Returning | undefined {
   const { returning, returning_minor: minor, returning_held_minor, returning_kept_minor } = transaction;
   if (returning === undefined || minor === undefined) return undefined;
@@ -168,7 +168,7 @@ export interface AccountContext {
   readonly tenant: Tenant;
   readonly account: Account;
   readonly balance: Balance;
-  /** What its open positions allow; absent where it has none. */
+  /** Amounts that its open positions leave; absent where it has none. */
   readonly margin?: MarginView;
   /** The client of an account that was reopened, which may be closed; absent of every other account. */
   readonly client?: Pick<Client, "status"> | undefined;
@@ -211,7 +211,7 @@ const receipts: ReadonlySet<Transaction["kind"]> = new Set(["deposit", "credit_i
 
 /**
  * Why an account must not get what a transaction adds to it: its client is closed. An adjustment may write off what a
- * closed client owes, and no more. What a platform reports has happened, and is not asked.
+ * closed client owes, and no more. An amount that a platform reports has happened, so it is not checked.
  */
 export function refuseReceipt(
   { kind, amount_minor: minor }: Pick<Transaction, "kind" | "amount_minor">,

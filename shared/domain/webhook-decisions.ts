@@ -118,7 +118,7 @@ export function openEndpoint(
   };
 }
 
-/** Decides `PATCH /webhook_endpoints/{id}`. What is already so changes nothing. */
+/** Decides `PATCH /webhook_endpoints/{id}`. A patch without a difference changes nothing. */
 export function amendEndpoint(
   { endpoint: stored, health }: ShownEndpoint,
   patch: UpdateWebhookEndpoint,
@@ -149,7 +149,7 @@ export function amendEndpoint(
     status: to,
     disabled_reason: enables ? null : endpoint.disabled_reason,
     epoch: enables ? endpoint.epoch + 1 : endpoint.epoch,
-    // What was on its way before is cancelled, and not sent when the endpoint is switched on again.
+    // Deliveries under way before are cancelled, and not sent when the endpoint is switched on again.
     wake_at: to === from ? endpoint.wake_at : context.now,
   };
   if (sameValue(merged, endpoint)) return unchanged({ endpoint, health });
@@ -186,7 +186,7 @@ const unproven = {
 
 const unharmed = { consecutive_failures: 0, first_failure_at: null, reopened_at: null } as const;
 
-/** At a new address an endpoint is open at once. What rests still waits for its first success there. */
+/** At a new address an endpoint is open at once. Waiting deliveries still wait for its first success there. */
 function opened({ closed_until }: WebhookHealth, { now }: Context): string | null {
   return closed_until !== null && closed_until > now ? now : closed_until;
 }
@@ -217,7 +217,7 @@ export function deleteEndpoint(
   };
 }
 
-/** What the answer to a deletion shows. */
+/** Answer to a deletion. */
 export function deletedEndpointBody({ id }: WebhookEndpoint) {
   return { id, object: "webhook_endpoint", deleted: true } as const;
 }

@@ -6,8 +6,8 @@ const loopbackLiteral = /^(?:127(?:\.\d{1,3}){3}|\[::1\])$/;
 const literal = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[.*\])$/;
 
 /**
- * What is wrong with the address of a webhook endpoint, or undefined. The parser is that of the sender (WHATWG URL), so
- * an address literal in any spelling is one here: decimal, octal, hexadecimal, percent-encoded or IPv6. `local` is a
+ * The fault in the address of a webhook endpoint, or undefined. The parser is that of the sender (WHATWG URL), so an
+ * address literal in any spelling is one here: decimal, octal, hexadecimal, percent-encoded or IPv6. `local` is a
  * runner on one machine, which may send to itself and in clear. Where a name leads is looked at by every attempt.
  */
 export function urlFault(text: string, local: boolean): string | undefined {

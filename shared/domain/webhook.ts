@@ -44,7 +44,7 @@ export interface WebhookHealth {
   readonly last_success_at: string | null;
   /** Deliveries that are being attempted: when the lease of each ends, RFC 3339. */
   readonly slots: Readonly<Record<string, string>>;
-  /** What the deliverer found, until the sweep has written it on the endpoint; see {@link inForce}. */
+  /** Finding of the deliverer, until the sweep has written it on the endpoint; see {@link inForce}. */
   readonly off: SwitchOff | null;
   /** When the sweep looks at that note or at `reopened_at`, RFC 3339; null without either. */
   readonly wake_at: string | null;
@@ -108,7 +108,7 @@ export interface Replay {
   readonly wake_at: string;
 }
 
-/** What of an event decides whether an endpoint gets it. */
+/** Members of an event that decide whether an endpoint gets it. */
 export interface AnnouncedEvent {
   readonly type: string;
   readonly account_id: string | null;
@@ -167,8 +167,8 @@ export function inForce(endpoint: WebhookEndpoint, health: WebhookHealth | undef
 }
 
 /**
- * The endpoint after the service switched it off: it answered 410, or nothing but failures for days. What is on its way
- * is cancelled by the worker that meets it and by the sweep.
+ * The endpoint after the service switched it off: it answered 410, or nothing but failures for days. Deliveries under
+ * way are cancelled by the worker that meets them and by the sweep.
  */
 export function autoDisabled(endpoint: WebhookEndpoint, reason: string, now: string): WebhookEndpoint {
   return {
@@ -194,7 +194,7 @@ export interface DrawnSecret {
   readonly sealed: string;
 }
 
-/** What a decision about an endpoint must know of the world. */
+/** Input to a decision about an endpoint besides its state. */
 export interface EndpointRules {
   /** The runner on one machine sends to itself. */
   readonly local: boolean;

@@ -12,7 +12,7 @@ export interface Link {
   readonly hash: string;
 }
 
-/** What the first entry of a brokerage is linked to. */
+/** Link before the first entry of a brokerage. */
 export const beginning: Link = { sequence: 0, hash: "0".repeat(64) };
 
 /** An entry as it is stored, shown and exported, as far as the chain looks at it; its other members are hashed too. */
@@ -60,7 +60,7 @@ export interface BrokenLink {
   readonly place: number;
 }
 
-/** What a check of a chain came to. */
+/** Result of a check of a chain. */
 export interface ChainReport {
   /** How many entries are linked, up to the first broken link. */
   readonly checked: number;
@@ -101,7 +101,7 @@ export class ChainCheck {
     return true;
   }
 
-  /** What was found. `head` is the last entry of the chain as it is known from elsewhere. */
+  /** `head` is the last entry of the chain as it is known from elsewhere. */
   end(head?: Link): ChainReport {
     const broken = this.suspects.length > 0 ? this.explain(head) : this.atEnd(head);
     return { checked: this.checked, head: this.link, broken };
@@ -117,7 +117,7 @@ export class ChainCheck {
     return { kind, sequence, id: last?.id ?? null, place: this.checked };
   }
 
-  /** What became of the chain at the first entry that does not fit. */
+  /** The first break of the chain. */
   private explain(head: Link | undefined): BrokenLink {
     const { suspects, link } = this;
     const [first, second] = suspects as [ChainedEntry, ChainedEntry | undefined];

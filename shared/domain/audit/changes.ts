@@ -10,7 +10,7 @@ export interface AuditedResource {
   readonly id: string;
 }
 
-/** What a command changed of a resource: the members that changed. */
+/** The members of a resource that a command changed. */
 export interface AuditedChange {
   readonly resource: AuditedResource;
   /** As they were before; null for a resource that is new, or whose former state no event carries. */

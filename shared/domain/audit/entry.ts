@@ -59,7 +59,7 @@ export interface AuditEntry {
   readonly count: number;
 }
 
-/** What is needed to make an entry of what waits. */
+/** Input to an entry besides its event. */
 export interface EntryContext {
   readonly id: string;
   /** Time of the commit, for an entry without an event. */

@@ -7,7 +7,7 @@ import type { SealedDay, ShownLink } from "./seal.ts";
 /** A day is sealed so long after its end at the latest: an hour lies between two runs, and a run takes five minutes. */
 export const sealedWithinSeconds = limits.audit.sealed_after_seconds + 3600 + 300;
 
-/** What is nested deeper was not written by the service: an entry adds a few levels to the body of a request. */
+/** The service never writes deeper nesting: an entry adds a few levels to the body of a request. */
 const deepest = 2 * limits.body.max_depth;
 
 /** Something of an export that is not as it was sealed: the first such thing of a brokerage. */
@@ -17,7 +17,6 @@ export interface ExportFault {
   /** Line of the object, from 1; absent where the object as a whole is at fault. */
   readonly line?: number;
   readonly kind: "changed" | "removed" | "inserted" | "moved";
-  /** What is at fault and how. */
   readonly what: string;
 }
 
@@ -109,7 +108,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-/** What stands for a line that is no entry: it claims the place that it stands at, and no hash fits it. */
+/** Stands for a line that is no entry: it claims the line's place, and no hash fits it. */
 function unreadable(sequence: number): ChainedEntry {
   return { id: null as unknown as string, sequence: String(sequence), previous_hash: "", hash: "" };
 }
@@ -136,7 +135,7 @@ function linkOf({ sequence, hash }: ShownLink): Link {
   return { sequence: Number(sequence), hash };
 }
 
-/** What a day says of itself; undefined where the text is not what the service writes for this day. */
+/** The record of a sealed day; undefined where the text differs from what the service writes for this day. */
 export function dayIn(text: string, brokerage: string, day: string): SealedDay | undefined {
   const value = text.endsWith("\n") ? (canonicalIn(text.slice(0, -1)) as SealedDay | undefined) : undefined;
   if (value === undefined) return undefined;

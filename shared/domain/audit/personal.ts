@@ -6,10 +6,10 @@ import type { AuditedChange } from "./changes.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What stands in an entry at the place of a personal value that is sealed next to it. */
+/** Replaces a personal value in an entry that has it sealed. */
 export const sealedMark = "[sealed]";
 
-/** What stands there for a person without a key: the value is nowhere, or cannot be read by anyone any more. */
+/** Replaces the value of a person without a key: it is stored nowhere, or unreadable for good. */
 export const erasedMark = "[erased]";
 
 /** Personal values of one person in an entry. */

@@ -29,13 +29,13 @@ export interface PolicyRefusal {
   readonly action: string;
   /** Why it was refused; null for one that was carried out. */
   readonly code: RecordedRefusalCode | null;
-  /** What the path names, whether it exists or not; null where it names nothing. */
+  /** Resource that the path names, whether it exists or not; null where it names none. */
   readonly resource: AuditedResource | null;
-  /** What names an operator; absent for an application. */
+  /** Names of an operator; absent for an application. */
   readonly sealed?: readonly SealedValues[];
 }
 
-/** What is counted together: the refusals of one actor and action in one minute. */
+/** The refusals of one actor and action in one minute, counted together. */
 export interface RefusalGroup {
   readonly tenant_id: string;
   readonly actor_id: string;
@@ -59,7 +59,7 @@ export interface RefusalTally extends RefusalGroup {
   readonly expires_at: number;
 }
 
-/** What is known of time where refusals are recorded. */
+/** Times where refusals are recorded. */
 export interface RecordingTime {
   readonly now_ms: number;
   /** Milliseconds from now until refusals of a minute are counted whose messages are late. */
@@ -121,7 +121,7 @@ function settledAt({ minute }: RefusalGroup, nowMs: number, settlesMs: number): 
   return new Date(Math.max(nowMs, (minute + 1) * limits.audit.refusals_minute_ms) + settlesMs).toISOString();
 }
 
-/** The tally after the entry of what was counted is written. What comes later is counted from the beginning. */
+/** The tally after the entry of what was counted is written. Later refusals are counted from zero. */
 export function afterCount(before: RefusalTally): RefusalTally {
   return { ...before, counted: 0, first: null, wake_at: null, version: before.version + 1 };
 }

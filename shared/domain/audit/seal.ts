@@ -30,7 +30,7 @@ export interface OpenDay {
   readonly parts: number;
 }
 
-/** What a sealed day says of itself: it is written last, so a day without it is not sealed. */
+/** The record of a sealed day: it is written last, so a day without it is not sealed. */
 export interface SealedDay {
   readonly object: "audit_day";
   readonly brokerage_id: string;
@@ -106,7 +106,7 @@ function changed<T extends AuditSeal>(seal: T, now: string): T {
   return { ...seal, updated_at: later(seal.updated_at, now), version: seal.version + 1 };
 }
 
-/** What the open day says of itself when it ends with this entry, in so many parts. */
+/** The record of the open day when it ends with this entry, in so many parts. */
 export function sealedDay({ tenant_id, day, open, ...before }: AuditSeal, head: Link, parts: number): SealedDay {
   return {
     object: "audit_day",

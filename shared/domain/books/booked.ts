@@ -5,22 +5,22 @@ import { awaitsPlatform, type Transaction } from "../transaction.ts";
 import { takesMoney } from "../transaction-legs.ts";
 import { amountDifference, type Difference } from "./difference.ts";
 
-/** What is looked at of an entry of a ledger. */
+/** Compared members of a ledger entry. */
 type Entry = Pick<Ledger, "transaction_id" | "kind" | "amount_minor" | "currency" | "settlement">;
 
-/** What the entries of each transaction add up to, in minor units, by its identifier. */
+/** Sum of the entries of each transaction, in minor units, by its identifier. */
 export type BookedSums = Map<string, Pick<Ledger, "currency" | "amount_minor">>;
 
 /**
- * Adds an entry to the sum of its transaction. What late money repays, and what a withdrawal removes of credit, follows
- * from other entries, so it is no part of what its transaction moves.
+ * Adds an entry to the sum of its transaction. Repayments of late money, and credit that a withdrawal removes, follow
+ * from other entries, so they are no part of the transaction's sum.
  */
 export function addBooked(sums: BookedSums, { transaction_id: id, amount_minor, currency, settlement }: Entry): void {
   if (id === null || settlement === "repayment" || settlement === "policy") return;
   sums.set(id, { currency, amount_minor: (sums.get(id)?.amount_minor ?? 0n) + amount_minor });
 }
 
-/** What a transaction has moved on its account, by its state, in minor units with its sign. */
+/** Amount that a transaction has moved on its account, by its state, in minor units with its sign. */
 function movedBy(transaction: Transaction): bigint {
   const { kind, status, amount_minor: amount, fee_minor: fee, reverse_minor: back } = transaction;
   const isSettled = status === "completed" || status === "returned";

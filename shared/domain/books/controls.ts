@@ -5,10 +5,10 @@ import { amountDifference, type Difference } from "./difference.ts";
 /** Sums by month, currency and part of the accounts; together with the other side of each posting they are zero. */
 export type Nets = Readonly<Record<string, bigint>>;
 
-/** What is looked at of an entry of a ledger. */
+/** Compared members of a ledger entry. */
 export type BookedEntry = Pick<Ledger, "id" | "account_id" | "currency" | "amount_minor" | "created_at">;
 
-/** What is looked at of an entry of a control account. */
+/** Compared members of an entry of a control account. */
 export type BookedLeg = Pick<
   Contra,
   "account_id" | "amount_minor" | "created_at" | "currency" | "ledger_id" | "transaction_id"

@@ -5,7 +5,7 @@ import { formatAmount } from "../money.ts";
 /** A place where two books of a brokerage do not agree, as it is stored and shown. */
 export type Difference = Omit<BookDifferenceBody, "found_at">;
 
-/** What a difference is about. */
+/** The object that differs. */
 export type BookObject = Pick<Difference, "object_type" | "object_id" | "account_id">;
 
 /** A difference between two amounts of one currency, in minor units. */
@@ -29,7 +29,7 @@ export function countDifference(
   return expected === found ? [] : [{ ...about, field, expected: String(expected), found: String(found) }];
 }
 
-/** What is missing altogether. */
+/** The difference of an object that is missing. */
 export function missing(about: BookObject, field: Difference["field"], expected: string): Difference {
   return { ...about, field, expected, found: null };
 }

@@ -15,7 +15,7 @@ export function eventsBegin(createdMs: number, keptSeconds: number): EventPlace 
   return { sequence: 0, expires_at: Math.floor(createdMs / 1000) + keptSeconds };
 }
 
-/** What a part of the events came to. */
+/** Result of reading a part of the events. */
 export interface EventReading {
   readonly place: EventPlace;
   /** Numbers that must have an event and have none. */
@@ -39,7 +39,7 @@ export function readEvents(
     for (let number = place.sequence + 1; kept && number < event.sequence; number += 1) missing.push(number);
     if (event.sequence <= end) place = event;
   }
-  // What is read next follows the end, whether or not it had an event.
+  // The next part follows the end, whether or not it had an event.
   return { place: { sequence: end, expires_at: place.expires_at }, missing };
 }
 

@@ -13,7 +13,7 @@ export function isOpen(transaction: Transaction): boolean {
   return open.includes(transaction.status) || returningOf(transaction) !== undefined;
 }
 
-/** What a transaction holds of its account, in minor units. */
+/** Hold of a transaction on its account, in minor units. */
 function heldBy(transaction: Transaction): bigint {
   const returning = returningOf(transaction);
   if (returning !== undefined) return returning.held_minor;

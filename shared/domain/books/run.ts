@@ -5,7 +5,7 @@ import { type Context, type DomainEvent, later } from "../decision.ts";
 import { type Nets, plusNets } from "./controls.ts";
 import type { Difference } from "./difference.ts";
 
-/** What a run goes through, in this order. */
+/** Phases of a run, in order. */
 export const bookPhases = ["accounts", "holds", "control_accounts", "postings", "events", "audit_log"] as const;
 
 /** One of them. */
@@ -32,7 +32,7 @@ export interface BookRun extends Omit<ReconciliationBody, "object" | "_links"> {
 /** Numbers of what was compared. */
 export type BookCounts = Partial<Record<keyof BookRun["checked"], number>>;
 
-/** What one step of a run came to. */
+/** Result of one step of a run. */
 export interface BookStep {
   /** Where its phase goes on; null when it is over. */
   readonly position: string | null;
@@ -106,7 +106,7 @@ export function afterStep(
   return { run: after, events: isFirst ? [differenceFound(after)] : [] };
 }
 
-/** What an entry that is missing or changed makes of the sums of its account, which are compared later. */
+/** Sums of an account that a missing or changed entry falsifies; they are compared later. */
 const ofEntries: ReadonlySet<Difference["field"]> = new Set([
   ...(["ledger_entry", "ledger_entries", "balance_before", "balance_after", "balance"] as const),
 ]);

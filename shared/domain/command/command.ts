@@ -6,7 +6,7 @@ import { isTransfer } from "../internal-money/transfer-state.ts";
 import type { Transaction } from "../transaction.ts";
 import type { LegName } from "../transaction-legs.ts";
 
-/** What every command to a trading platform is stored with. */
+/** Members that every command to a trading platform is stored with. */
 interface StoredCommand
   extends Omit<CommandBody, "object" | "_links" | "payload" | "type" | "transaction_id" | "leg" | "drift_id"> {
   readonly tenant_id: string;
@@ -111,7 +111,7 @@ export function isCorrection(command: Command | undefined): command is Correctio
 /** State of a command. */
 export type CommandState = Command["status"];
 
-/** What moves a command from one state to another. */
+/** Moves of a command from one state to another. */
 export type CommandMove = "take" | "done" | "failed" | "unknown" | "not_sent" | "cancel" | "expire" | "requeue";
 
 /**
@@ -133,7 +133,7 @@ export function isOpen({ status }: Pick<Command, "status">): boolean {
   return Object.keys(commandMoves[status]).length > 0;
 }
 
-/** What a move says in addition to the state that it leads to. */
+/** Members that a move sets in addition to the state. */
 type Told = Partial<Pick<Command, "operation_id" | "error" | "not_found_at">>;
 
 /** The command after a move; undefined where its state does not know the move. */
@@ -177,7 +177,7 @@ export function isExpired({ status, not_after }: Command, now: string): boolean 
 }
 
 /**
- * The move that an acknowledgement is. What an earlier attempt says of a failure counts for nothing, and neither does
+ * The move that an acknowledgement is. A failure reported for an earlier attempt counts for nothing, and neither does
  * anything that comes after the end. A read is begun again where its outcome is unknown, because it changes nothing.
  */
 export function moveOfAck(
@@ -189,7 +189,7 @@ export function moveOfAck(
   return commandMoves[command.status][move] === undefined ? undefined : move;
 }
 
-/** What a lease that has run out is; undefined when it has not. */
+/** The move of a lease that has run out; undefined when it has not. */
 export function lostLease(command: Command, now: string): CommandMove | undefined {
   const { status, lease_until: end } = command;
   return status === "taken" && end !== null && end <= now ? lossOf(command) : undefined;
@@ -219,7 +219,7 @@ export function laneMarker(command: Command): string | undefined {
   return command.lane === null ? undefined : laneOf(command);
 }
 
-/** What a change of a command writes: the command, and its lane where it takes or leaves it. */
+/** Writes of a change of a command: the command, and its lane where it takes or leaves it. */
 export function commandChanges(before: Command, after: Command): Change[] {
   const update: Change = { op: "update", entity: "command", before, after };
   if (before.lane === null || (before.status === "taken") === (after.status === "taken")) return [update];
@@ -252,7 +252,7 @@ export function takeCommands(
   return { ok: true, result: taken.map(({ after }) => after), changes, events: [] };
 }
 
-/** What a new command about the money of a transaction is made of. */
+/** Input to a new command about the money of a transaction. */
 interface Draft {
   readonly type: MoneyCommand["type"];
   readonly transaction: Transaction;
@@ -278,7 +278,7 @@ export function draftCommand(draft: Draft, context: Context): TransactionCommand
   };
 }
 
-/** What a command that brings a platform to what is booked here is made of. */
+/** Input to a command that brings a platform to the books of this service. */
 export type CorrectionDraft = Addressed &
   Pick<AboutMoney, "type" | "amount_minor" | "currency" | "about_id"> &
   Pick<Correcting, "issued_by"> &
@@ -331,7 +331,7 @@ export function draftLiquidation(
   };
 }
 
-/** What a new command has that waits to be taken. */
+/** Members of a new command that waits to be taken. */
 export function waitingFrom(now: string) {
   return {
     status: "waiting",

@@ -58,9 +58,9 @@ function draftOf(command: CorrectionCommand) {
 }
 
 /**
- * What the end of a command that brings a platform to what is booked here changes. Nothing is booked: an operation that
- * was acknowledged is claimed, so that no item books it, and the marker stays until its source has reported it. That of
- * a settlement which was refused stays too: it is booked here, so a person may still repeat it on the platform.
+ * Changes at the end of a command that brings a platform to the books of this service. Nothing is booked: an operation
+ * that was acknowledged is claimed, so that no item books it, and the marker stays until its source has reported it.
+ * That of a settlement which was refused stays too: it is booked here, so a person may still repeat it on the platform.
  */
 export function correctionEnded(before: CorrectionCommand, after: CorrectionCommand): readonly Change[] {
   const changes = commandChanges(before, after);

@@ -57,7 +57,7 @@ export function refuseSource({ source }: Pick<AccountContext, "source">) {
   return source === undefined || isEnded(source) ? refuseEnded() : undefined;
 }
 
-/** What the forward command of a transaction adds to its account: net of a deposit, gross of a withdrawal. */
+/** Amount that the forward command of a transaction adds to its account: net of a deposit, gross of a withdrawal. */
 export function forwardMinor(transaction: Transaction): bigint {
   const { amount_minor: amount, fee_minor: fee } = transaction;
   return subtracts(transaction) ? -amount : amount - fee;
@@ -90,9 +90,9 @@ export function commandForward(
 }
 
 /**
- * Asks the platform to bring the money of a payout that failed, or of a completed transaction, back. What a return
- * takes from the account is held until then, unless the caller forces it. No platform can be asked once the source has
- * ended: a payout that failed is then given back here alone, and a person must see to the platform.
+ * Asks the platform to bring the money of a payout that failed, or of a completed transaction, back. Until then the
+ * return's debit is held, unless the caller forces it. No platform can be asked once the source has ended: a payout
+ * that failed is then given back here alone, and a person must see to the platform.
  */
 export function commandBack(
   before: Transaction,
@@ -121,7 +121,7 @@ export function commandBack(
   return settled(before, transaction, [hold, ...changes], []);
 }
 
-/** What is to be brought back of a transaction, or why it cannot be now. */
+/** The amounts to bring back of a transaction, or why it cannot be brought back now. */
 export function askedBack(
   before: Transaction,
   after: Transaction,
@@ -141,7 +141,7 @@ export function askedBack(
   return found({ minor, to: "returned", reason, held_minor, kept_fee_minor });
 }
 
-/** What is known of an operation that has moved money on a platform. */
+/** Knowledge of an operation that has moved money on a platform. */
 export interface Evidence {
   readonly source: { readonly id: string; readonly authoritative: "platform" | "service" };
   /** Absent where it is not known. */
@@ -182,7 +182,7 @@ export function platformMoved(
   return book(before, { ...next, ...fields }, accountContext, context, { ...intoTransit(before), ...how });
 }
 
-/** What is booked when a platform has credited, or adjusted, the money of a transaction. */
+/** Booking of a transaction whose money a platform has credited or adjusted. */
 function arrival(transaction: Transaction): Booking {
   if (transaction.kind === "adjustment") return adjustmentBooking(transaction);
   return transaction.kind === "transfer_in" ? transferCredit(transaction) : completion(transaction);

@@ -33,9 +33,9 @@ interface Asked {
 }
 
 /**
- * Decides a move of a transaction whose money a platform moves. What would book money here asks the platform for it,
- * and is booked when the platform has done it. A person who names an operation settles by hand. Undefined for a move
- * that is the same on every account.
+ * Decides a move of a transaction whose money a platform moves. A move that would book money here asks the platform for
+ * it, and is booked when the platform has done it. A person who names an operation settles by hand. Undefined for a
+ * move that is the same on every account.
  */
 export function moveByCommand(
   asked: Asked,
@@ -81,7 +81,7 @@ function refuseReleased() {
 
 /**
  * Decides a request that says what the platform has done and asks for the state that the transaction has, `processing`
- * of a withdrawal for one. It settles the command that has not ended. What it says is never accepted without effect,
+ * of a withdrawal for one. It settles the command that has not ended. Its statement is never accepted without effect,
  * unless it is known already.
  */
 export function settleInPlace(
@@ -126,7 +126,7 @@ function back(asked: Asked, accountContext: AccountContext, context: Context): D
   );
 }
 
-/** What a person says that the platform has done. The operation is theirs to prove until its source reports it. */
+/** Evidence of a person that the platform has done it. The operation is theirs to prove until its source reports it. */
 function evidenceOf(operation_id: string, accountContext: AccountContext, { now }: Context): Decision<Evidence> {
   const { source } = accountContext;
   const refusal = refuseSource(accountContext);

@@ -48,7 +48,7 @@ export interface AboutDrift {
   readonly tenant: Pick<Tenant, "four_eyes" | "approval_rules">;
 }
 
-/** What was settled here, and booked at once, and the platform is to follow. */
+/** A settlement that was booked here at once and that the platform is to follow. */
 export interface AboutSettlement {
   readonly purpose: "settlement";
   readonly tenant: Pick<Tenant, "four_eyes" | "approval_rules">;
@@ -63,7 +63,7 @@ export function acknowledge(state: CommandState, ack: AckCommand, context: Conte
   return followed(state, announcing(acknowledged(state, ack, context)), context);
 }
 
-/** What is brought back of a payout may repay a correction, which the platform follows. */
+/** The money that a failed payout brings back may repay a correction, which the platform follows. */
 function followed({ about }: CommandState, decision: Decision<MoneyCommand>, context: Context) {
   if (about.purpose !== "transaction") return decision;
   const { account, source } = about.accountContext;
@@ -100,7 +100,7 @@ function withCommand(before: MoneyCommand, after: MoneyCommand): Decision<MoneyC
   return { ok: true, result: after, changes: changesOf(before, after), events: [] };
 }
 
-/** What a change of a command writes where nothing is booked for it. */
+/** Writes of a change of a command that books nothing. */
 function changesOf(before: MoneyCommand, after: MoneyCommand): readonly Change[] {
   return isCorrection(before) ? correctionEnded(before, after as CorrectionCommand) : commandChanges(before, after);
 }
@@ -251,7 +251,7 @@ function notFound(
   return after && changesOf(before, after);
 }
 
-/** What a failed search makes of the command that it is about: it is searched for again later, a few times. */
+/** The command whose search failed: it is searched for again later, a few times. */
 function missed(sought: MoneyCommand, { now, in: after }: Context): readonly Change[] {
   const { status, searches = 1 } = sought;
   if (status !== "unknown" || searches >= limits.commands.max_searches) return [];

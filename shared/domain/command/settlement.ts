@@ -16,7 +16,7 @@ interface Decided {
 /** Who decides for an account: the source that brought the news, or that it is linked to. */
 type Deciding = Pick<FeedSource, "id" | "authoritative" | "ended_at">;
 
-/** What this service settles by itself: it has not happened on a platform. */
+/** Settlements of this service alone: they have not happened on a platform. */
 const settles: ReadonlySet<Settlement> = new Set(["correction", "credit", "repayment"]);
 
 /**
@@ -127,7 +127,7 @@ export function isSettlement(command: { readonly purpose: string } | undefined):
 
 /**
  * Whether the platform may have done by itself what a settlement asks for: an operation of at least that amount is put
- * aside, and a person says what it is before anything is sent. What takes money is not known apart from other holds.
+ * aside, and a person says what it is before anything is sent. A debit is not known apart from other holds.
  */
 export function mayBeDone(
   { amount_minor, type }: Pick<SettlementCommand, "amount_minor" | "type">,

@@ -53,8 +53,8 @@ interface Commanded extends Pick<OwnedAccount, "account" | "source"> {
 
 /**
  * Decides a patch of an account: where it is linked to a source, the terms of the platform are commanded and change
- * once the platform has changed them, and the rest changes now. What refuses the terms here refuses them before they
- * are commanded. A command that waits makes way for a later one of the same term; any other must end first. A disable
+ * once the platform has changed them, and the rest changes now. Terms that are refused here are refused before they are
+ * commanded. A command that waits makes way for a later one of the same term; any other must end first. A disable
  * applies at once, waits for none of them and asks the platform for no access; its end asks for what there was before.
  * @param decide decides a patch that applies at once
  */
@@ -82,7 +82,7 @@ export function amendOnPlatform<R extends AccountWithBalance>(
   return announcing<Booking<R>>({ ...rest, ...told, result, changes: [...told.changes, ...changes] });
 }
 
-/** What a change of the status of an account asks its platform for; undefined where nothing changes there. */
+/** Access to ask the platform for when the status of an account changes; undefined where nothing changes there. */
 function accessOf(before: Account, after: Account, patch: UpdateAccount): Account["trading_mode"] | undefined {
   if (before.status === after.status) return undefined;
   if (after.status === "active") return patch.trading_mode ?? after.trading_mode;
@@ -90,7 +90,7 @@ function accessOf(before: Account, after: Account, patch: UpdateAccount): Accoun
   return after.status === "disabled" && has ? "none" : undefined;
 }
 
-/** What an account that is disabled may trade when it is active again: what was asked for last. */
+/** The trading mode of a disabled account when it is active again: the last that was asked for. */
 function pendingMode({ pending }: Account): Pick<Partial<Account>, "trading_mode_before"> {
   return pending?.trading_mode === undefined ? {} : { trading_mode_before: pending.trading_mode.value };
 }
@@ -113,7 +113,7 @@ function askFor(
     const value = wanted[term];
     const byStatus = term === "trading_mode" && access !== undefined;
     if (value === undefined || (!byStatus && before.pending?.[term]?.value === value)) continue;
-    // What a disabled account may trade is decided when it is active again.
+    // The trading mode of a disabled account is decided when it is active again.
     if (term === "trading_mode" && !byStatus && account.status !== "active") continue;
     const earlier = asked.find((command) => command?.id === before.pending?.[term]?.command_id);
     if (earlier !== undefined && isOpen(earlier)) {
@@ -172,7 +172,7 @@ function draftTerms(account: Account, term: Term, value: string | number, contex
   };
 }
 
-/** What a decision changes and announces with what is pending after it, in its one change of the account. */
+/** Changes and events of a decision with the pending terms after it, in its one change of the account. */
 function withPending(
   { changes, events }: Pick<Booking<unknown>, "changes" | "events">,
   { account: before, balance }: AccountWithBalance,

@@ -27,7 +27,7 @@ export function positionsNamed(
   return positions.filter((position) => positionKey(account.position_mode, position) === name);
 }
 
-/** What an account trades with, and who owns the name that the platform gives the position of a drift. */
+/** State and market of an account, and the trade that has the platform's name for the position of a drift. */
 export interface Books {
   readonly state: TradingState & { readonly client: Client };
   readonly market: Market;

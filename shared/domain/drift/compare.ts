@@ -22,7 +22,7 @@ export function unnumberedSince({ taken_at }: { readonly taken_at: string }): st
   return new Date(Date.parse(taken_at) - limits.snapshots.unnumbered_seconds * 1000).toISOString();
 }
 
-/** What booked money of an account, or closed a position of it, with the item of a feed that caused it. */
+/** A booking or a close of a position, with the item of a feed that caused it. */
 export interface Effect {
   readonly source_id: string | undefined;
   /** Absent where no item is known yet. */
@@ -30,7 +30,7 @@ export interface Effect {
   readonly at: string;
   readonly balance_minor: bigint;
   readonly credit_minor: bigint;
-  /** What names it when it is left out: its transaction, its trade or its ledger entry. */
+  /** Identifier under which it is reported as left out: its transaction, its trade or its ledger entry. */
   readonly id: string;
   /** The position that it closed, by {@link positionKey}; undefined where it closed none. */
   readonly closed: string | undefined;
@@ -50,7 +50,7 @@ export interface OurSide {
 /** An account as the platform has it. */
 export type TheirSide = Pick<SnapshotAccountBody, "balance" | "credit" | "positions">;
 
-/** What can differ between two books of one login. */
+/** Possible differences between two books of one login. */
 export type DifferenceKind =
   | "balance"
   | "credit"
@@ -83,7 +83,7 @@ export interface PlatformAccount extends TheirSide {
   readonly position_count?: number;
 }
 
-/** What the comparison of an account comes to. */
+/** Result of the comparison of an account. */
 export interface Comparison {
   /** `moved_on`: what could not be compared has changed since; the rest is equal. */
   readonly status: "equal" | "moved_on" | "drifting";
@@ -94,7 +94,7 @@ export interface Comparison {
   readonly uncompared: readonly string[];
 }
 
-/** What a difference is about: money, one position, or whether the account is there. */
+/** Subject of a difference: money, one position, or whether the account is there. */
 export function subjectOf({ kind, position_id }: Pick<Difference, "kind" | "position_id">): string {
   if (kind === "balance" || kind === "credit") return kind;
   return position_id === null ? "account" : positionSubject(position_id);
@@ -207,7 +207,7 @@ function nameOf({ source_position_id, id }: Position): string {
   return source_position_id ?? id;
 }
 
-/** What two sides call the same position: with hedging what its source does, with netting its symbol. */
+/** Key of a position in both books: with hedging its name at its source, with netting its symbol. */
 export function positionKey(
   mode: Account["position_mode"],
   position: Pick<Position, "id" | "symbol" | "source_position_id">,
@@ -261,8 +261,8 @@ function legOf({ kind, amount_minor, moves }: Ledger): LegName {
 }
 
 /**
- * What an entry of the ledger did, with the item that caused it. What was booked by an acknowledgement or by a person
- * has the number of the item that reported it later, which its transaction keeps.
+ * Effect of an entry of the ledger, with the item that caused it. An entry of an acknowledgement or of a person has the
+ * number of the item that reported it later, which its transaction keeps.
  * @param closed the position that it closed, by {@link positionKey}
  */
 export function effectOf(entry: Ledger, transaction: Transaction | undefined, closed: string | undefined): Effect {
@@ -282,7 +282,7 @@ export function effectOf(entry: Ledger, transaction: Transaction | undefined, cl
 }
 
 /**
- * What an entry that was settled here did, by the command that the platform follows it with: the entry itself has the
+ * Effect of an entry that was settled here, by the command that the platform follows it with: the entry itself has the
  * number of the item that caused it, and the platform has it by a later one. Undefined where the platform refused the
  * command: then the books differ by it.
  */

@@ -30,7 +30,7 @@ export interface DriftPositions {
 }
 
 /**
- * What is remembered of comparing one login of a source; only of one that has differed, or could not be compared.
+ * State of the comparisons of one login of a source; only of one that has differed, or could not be compared.
  * Differences are named by their subject, see `subjectOf`.
  */
 export interface Reconciliation {
@@ -63,7 +63,7 @@ export type DriftChange =
       readonly after: Reconciliation;
     };
 
-/** What a decision about drifts comes to. */
+/** Result of a decision about drifts. */
 export type DriftDecision<R> =
   | (Omit<Extract<TradingDecision<R>, { ok: true }>, "changes"> & { readonly changes: readonly DriftChange[] })
   | Extract<TradingDecision<R>, { ok: false }>;
@@ -73,7 +73,7 @@ export function endOfProposal({ at }: Pick<NonNullable<Drift["proposal"]>, "at">
   return new Date(Date.parse(at) + limits.approvals.proposal_seconds * 1000).toISOString();
 }
 
-/** What of a difference is accepted: for money its amount, otherwise both sides. */
+/** The accepted part of a difference: for money its amount, otherwise both sides. */
 export function acceptedOf({ kind, ours, theirs }: Pick<Drift, "kind" | "ours" | "theirs">): string {
   if (kind !== "balance" && kind !== "credit") return JSON.stringify([kind, ours, theirs]);
   return String(minorOf(theirs) - minorOf(ours));
@@ -84,7 +84,7 @@ function minorOf(amount: string | null): bigint {
   return BigInt((amount ?? "0").replace(".", ""));
 }
 
-/** What the platform has in addition, in minor units. */
+/** Amount that only the platform has, in minor units. */
 export function deltaMinor({ ours, theirs }: Pick<Drift, "ours" | "theirs">): bigint {
   return minorOf(theirs) - minorOf(ours);
 }

@@ -46,7 +46,7 @@ export function nextPositions(positions: Positions, taken: number): Positions {
   return positions.slice(taken, taken + limits.snapshots.baseline_positions);
 }
 
-/** What a step of an adoption came to. */
+/** Result of a step of an adoption. */
 export interface OpenedStep {
   /** Whether more positions are left. */
   readonly again: boolean;

@@ -38,7 +38,7 @@ export interface Compared {
   readonly positions?: DriftPositions["positions"];
 }
 
-/** What is remembered of a login, with its open drifts. */
+/** The stored reconciliation of a login, with its open drifts. */
 export interface Remembered {
   readonly reconciliation: Reconciliation | undefined;
   /** The newest snapshot of the source; absent where the comparison found no difference. */
@@ -48,7 +48,7 @@ export interface Remembered {
   readonly commands: readonly Command[];
 }
 
-/** What a comparison comes to once it is remembered. */
+/** Result of a comparison once it is stored. */
 export interface Reconciled {
   readonly status: "equal" | "moved_on" | "drifting" | "superseded";
   readonly moved_on_since: string | undefined;
@@ -131,7 +131,7 @@ function decided(result: Reconciled, changes: readonly DriftChange[], events: re
   return announcing<Decided>({ ok: true, result, changes, events });
 }
 
-/** What ends the command of a drift that is gone, or of another amount: one that may still move money goes on. */
+/** Ends the command of a drift that is gone, or of another amount: one that may still move money goes on. */
 function endOf({ command_id: id }: Drift, commands: readonly Command[], context: Context): readonly DriftChange[] {
   const command = commands.find((each) => each.id === id);
   const ended = isCorrection(command) ? givenUp(command, context) : undefined;
@@ -158,7 +158,7 @@ function isSame(
   return same && detailed && drift.positions_digest === positions_digest && unmoved;
 }
 
-/** What is written of all positions of an account, where they are not those that are kept already. */
+/** Writes of all positions of an account, where they differ from those that are kept. */
 function keptPositions(
   { id: drift_id, tenant_id, positions_digest }: Drift,
   known: Drift["positions_digest"],
@@ -188,7 +188,7 @@ function detected(difference: Difference, compared: Compared, snapshot: Snapshot
   };
 }
 
-/** The drift as a newer snapshot finds it. What was proposed of it was proposed of other numbers. */
+/** The drift as a newer snapshot finds it. A proposal about it named other numbers, so it ends. */
 function seen(
   before: Drift,
   difference: Difference,

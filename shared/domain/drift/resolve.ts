@@ -38,7 +38,7 @@ export interface DriftState {
   readonly books: Books | undefined;
   /** The command that corrects the difference on the platform; undefined where there is none. */
   readonly command: Command | undefined;
-  /** What may be the cause of the difference, as it is now. */
+  /** Possible cause of the difference, as it is now. */
   readonly explained_by: Drift["explained_by"];
   /** All positions of an account that is not known here, where the drift does not have them. */
   readonly positions?: DriftPositions["positions"] | undefined;
@@ -160,7 +160,7 @@ function commanded({ drift, books }: DriftState, context: Context): DriftDecisio
   return { ok: true, result: after, changes: [update, ...changes], events: [] };
 }
 
-/** What is remembered of the login without an open drift, and with what was accepted instead. */
+/** The reconciliation of the login without an open drift, and with the accepted difference instead. */
 function forgotten(
   before: Reconciliation | undefined,
   drift: Drift,

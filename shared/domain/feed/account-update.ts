@@ -10,8 +10,8 @@ import type { Made } from "./apply.ts";
 
 /**
  * Decides what a platform changed of an account. It applies as it happened: neither the largest leverage of a retail
- * client, the margin that a lower one takes nor a running liquidation refuses it. What a disabled account may trade is
- * what it may trade when it is active again; that a linked one has no access is what its disable asked for.
+ * client, the margin that a lower one takes nor a running liquidation refuses it. The trading mode of a disabled
+ * account is stored for its return; that a linked one has no access is the effect of its disable.
  */
 export function updateAccount(
   state: WatchedState & Pick<OwnedAccount, "client">,

@@ -16,14 +16,14 @@ import type { DealUndo } from "./undo.ts";
 /** An item that moves the positions of an account. */
 export type AccountItem = Extract<ReadItem, { type: "execution" | "deal_reversal" | "swap" | "position_update" }>;
 
-/** What is known of the things that an item names. */
+/** State of the things that an item names. */
 export interface ItemLinks {
   /** The trade that its position stands for. */
   readonly trade_id: string | undefined;
   readonly order_id: string | null;
   /** The trade that the name stands for which a close gives to what is left. */
   readonly remaining_id?: string | undefined;
-  /** What the deal is taken back by that a reversal names; undefined where there is none. */
+  /** Record that takes back the deal that a reversal names; undefined where there is none. */
   readonly undo?: DealUndo | undefined;
   /** The trade that the name of a position now stands for which that deal closed. */
   readonly named?: string | undefined;

@@ -10,8 +10,8 @@ import type { Dedup } from "./records.ts";
 export type AsideMoney = Pick<Dedup, "aside_account_id" | "aside_minor">;
 
 /**
- * What an operation does to the money of its account from now on, where it was put aside. A negative amount is held,
- * since it may have left the platform; a positive one counts against a stop-out alone, since it may have arrived there.
+ * Effect of an operation that was put aside on the money of its account from now on. A negative amount is held, since
+ * it may have left the platform; a positive one counts against a stop-out alone, since it may have arrived there.
  * @param before what it did so far, in minor units with its sign; 0 where it was not put aside
  * @param after what it does from now on; 0 once it is decided
  */

@@ -7,7 +7,7 @@ import type { FeedSource } from "./source.ts";
 /** One item of a batch as it came. */
 export type FeedItem = FeedBatchBody["items"][number];
 
-/** What a batch comes to before anything is applied: what was applied before, and what is new. */
+/** Plan of a batch: its items that were applied before, and the new ones. */
 export type BatchPlan =
   | { readonly ok: true; readonly known: readonly FeedItem[]; readonly fresh: readonly FeedItem[] }
   | { readonly ok: false; readonly refusal: Refusal };
@@ -43,8 +43,8 @@ export function nextExpected(expected: string, results: readonly FeedResultBody[
 }
 
 /**
- * What a source calls the things that its items are about, so that each is applied once whatever its number is. A deal
- * is named by what it does too: some platforms close a position under the ticket that it was opened with.
+ * Names of a source for the things that its items are about, so that each is applied once whatever its number is. A
+ * deal is named by what it does too: some platforms close a position under the ticket that it was opened with.
  */
 export type DedupName = readonly [
   kind: "open" | "close" | "order" | "operation" | "swap" | "position" | "account" | "reversal" | "item",
@@ -68,7 +68,7 @@ export type ItemReading = { readonly raw: FeedItem; readonly dedup: DedupName; r
   | { readonly ok: false; readonly refusal: Refusal }
 );
 
-/** What became of a batch, as the API shows it. */
+/** Result of a batch, as the API shows it. */
 export function receiptBody(
   source: Pick<FeedSource, "first_seq" | "next_seq">,
   results: readonly FeedResultBody[],

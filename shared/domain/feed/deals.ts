@@ -23,7 +23,7 @@ export function positionMarker(source: Pick<FeedSource, "id">, positionId: strin
   return JSON.stringify([source.id, positionId]);
 }
 
-/** What is known of the position and the order that a deal names. */
+/** State of the position and the order that a deal names. */
 export interface DealLinks {
   /** The trade that the position stands for. */
   readonly trade: Trade | undefined;
@@ -41,8 +41,8 @@ export function signedMinor(text: string, currency: CurrencyCode): bigint | unde
 type Money = Pick<Opening, "profit" | "commission" | "swap"> & Partial<Pick<Opening, "margin_rate">>;
 
 /**
- * What a platform booked, or the member of its deal that is no money of the account. One that decides for its accounts
- * has charged no commission where its deal names none; swap is what its items and its deals say in any case.
+ * Amount that a platform booked, or the member of its deal that is no money of the account. One that decides for its
+ * accounts has charged no commission where its deal names none; swap is what its items and its deals say in any case.
  */
 function platformMoney(
   currency: CurrencyCode,
@@ -170,8 +170,8 @@ export function refusePosition(trade: Trade | undefined) {
 }
 
 /**
- * Decides a deal that a platform closed lots with, at its price and with its money. What is left may go on under
- * another name: a platform may close a part of a position under its ticket, and give the rest a new one.
+ * Decides a deal that a platform closed lots with, at its price and with its money. The rest may go on under another
+ * name: a platform may close a part of a position under its ticket, and give the rest a new one.
  */
 export function closeDeal(
   state: TradingState,

@@ -205,8 +205,8 @@ function isToBook(transaction: Transaction, { name }: Leg): boolean {
 }
 
 /**
- * What the join of a leg makes of the command about it. An operation that names the command is its end. One that a
- * person made on the platform takes its place: nothing was sent of a command that waits, so it is cancelled.
+ * The command about a leg after its join. An operation that names the command is its end. One that a person made on the
+ * platform takes its place: nothing was sent of a command that waits, so it is cancelled.
  */
 function commandEnded(
   command: Command | undefined,
@@ -273,7 +273,7 @@ function withOperations(
   };
 }
 
-/** What a transaction notes of an operation that its source has not reported yet; undefined when it has. */
+/** The noted operation of a transaction that its source has not reported yet; undefined when it has. */
 export function unconfirmed(transaction: Transaction, source: { readonly id: string }, operation_id: string) {
   return (transaction.platform_operations ?? []).find(
     (each) => each.confirmed === false && each.source_id === source.id && each.operation_id === operation_id,

@@ -3,7 +3,7 @@ import { isAdjustment } from "../posting.ts";
 import type { TradingChange } from "../trading/changes.ts";
 import type { Position } from "../trading/position.ts";
 
-/** What two changes of one item come to in one transaction: one change, or none where the second undoes the first. */
+/** Two changes of one item in one transaction as one, or none where the second undoes the first. */
 export type Merged = TradingChange | "none";
 
 type Update<E extends string> = Extract<TradingChange, { op: "update"; entity: E }>;
@@ -46,7 +46,7 @@ function mergedRisk(first: TradingChange, { after }: Update<"risk">): TradingCha
 }
 
 function mergedUpdate(first: TradingChange, second: Update<"position" | "trade" | "order">): TradingChange | undefined {
-  // What the second requires is required of what the first leaves, which no condition of the table compares.
+  // The second requires a state that the first leaves, which no condition of the table compares.
   if (second.require !== undefined) return undefined;
   const { entity, after } = second;
   if (first.op === "create" && first.entity === entity) return { ...first, item: after } as TradingChange;
@@ -81,7 +81,7 @@ function isExposure({ op }: TradingChange): boolean {
 
 type Value = string | number | bigint | null | readonly object[];
 
-/** Both changes of a balance as one. What the second requires after the first is required of what was there. */
+/** Both changes of a balance as one. Requirements of the second become ones on the state before the first. */
 export function mergedAdjustment(first: BalanceAdjustment, second: BalanceAdjustment): BalanceAdjustment | undefined {
   const set: Record<string, Value> = { ...first.set };
   const add: Record<string, number | bigint> = { ...first.add };
@@ -120,7 +120,7 @@ function plus(value: Value, by: number | bigint): number | bigint | undefined {
   return typeof value === "number" && typeof by === "number" ? value + by : undefined;
 }
 
-/** What was there before so much was added; undefined when nothing can be added to it. */
+/** The value before so much was added; undefined when nothing can be added to it. */
 function less(value: Requirement["value"], by: number | bigint | undefined): Requirement["value"] | undefined {
   return by === undefined ? value : plus(value, -by);
 }

@@ -17,7 +17,7 @@ export interface Origin {
   readonly at: string;
 }
 
-/** What an order of a source is claimed under: the order that stands for it is found by this. */
+/** Claim of an order of a source: its order here is found by this. */
 export function orderMarker(source: Pick<FeedSource, "id">, orderId: string): string {
   return JSON.stringify([source.id, orderId]);
 }

@@ -27,7 +27,7 @@ export type Operation = FeedData["balance_operation"];
 export interface OperationState {
   readonly account: Account;
   readonly balance: Balance;
-  /** What its open positions have gained or lost, in minor units. */
+  /** Profit and loss of its open positions, in minor units. */
   readonly floating_minor: bigint;
 }
 
@@ -65,8 +65,8 @@ function isMoney(kind: string): kind is MoneyKind {
 }
 
 /**
- * What an operation adds to its account, in minor units. The kind gives the sign of a deposit, of a withdrawal and of
- * credit, so that `withdrawal 100.00` takes 100.00; a deposit or granted credit below zero contradicts itself.
+ * Amount that an operation adds to its account, in minor units. The kind gives the sign of a deposit, of a withdrawal
+ * and of credit, so that `withdrawal 100.00` takes 100.00; a deposit or granted credit below zero contradicts itself.
  */
 export function operationMinor({ kind, amount }: Operation, { currency }: Pick<Account, "currency">): Decision<bigint> {
   const negative = amount.startsWith("-");
@@ -80,7 +80,7 @@ export function operationMinor({ kind, amount }: Operation, { currency }: Pick<A
   return { ok: true, result: takes ? -size : size, changes: [], events: [] };
 }
 
-/** What is known of an operation that no transaction asked for. */
+/** State for an operation that no transaction asked for. */
 export interface Unasked {
   readonly tenant: Tenant;
   /** The transaction that it names and is not the money of. */
@@ -113,9 +113,9 @@ function draftReported(
 }
 
 /**
- * Books an operation as it happened: a transaction that is completed at once, with the platform as its provider. What
- * this service asks of new requests is not asked: neither gates, verification nor available money, so the balance may
- * fall below zero while holds stay. Only a closed account, and what cannot be stored, refuse it.
+ * Books an operation as it happened: a transaction that is completed at once, with the platform as its provider. The
+ * checks of new requests do not apply: neither gates, verification nor available money, so the balance may fall below
+ * zero while holds stay. Only a closed account, and what cannot be stored, refuse it.
  * @param minor what it adds to the account
  */
 export function bookOperation(
@@ -262,7 +262,7 @@ export function bookCredit(
   return { ok: true, result: done, changes: moveCredit(done, balance, left, {}, context), events: [] };
 }
 
-/** What an operation books. It was never pending, and uses up no hold. */
+/** Booking of an operation. It was never pending, and uses up no hold. */
 function bookingOf(kind: MoneyKind, transaction: Transaction, minor: bigint): Booking {
   const rest = { captured_minor: 0n, final: false } as const;
   if (kind === "deposit" || kind === "withdrawal") return { ...completion(transaction), ...rest };

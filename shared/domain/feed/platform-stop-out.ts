@@ -33,9 +33,9 @@ export function withStopOut(
 }
 
 /**
- * What a close that a platform did by its own stop-out announces besides: the margin call before it when none was made
- * in this episode. The closes of one stop-out are one run, which ends with one `stop.out`: at once where no position is
- * left, and otherwise by the evaluator when no deal has continued it for some seconds.
+ * Adds the events of a close by a platform's own stop-out: the margin call before it when none was made in this
+ * episode. The closes of one stop-out are one run, which ends with one `stop.out`: at once where no position is left,
+ * and otherwise by the evaluator when no deal has continued it for some seconds.
  */
 function platformStopOut(state: TradingState, market: Market, closing: Done, context: Context): Done {
   const { account, balance, risk } = state;

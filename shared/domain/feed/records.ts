@@ -6,7 +6,7 @@ import type { DedupName, ItemReading } from "./batch.ts";
 import { withContent } from "./repetition.ts";
 import type { FeedSource } from "./source.ts";
 
-/** What became of an item, under the name that its source gives it: it is applied once, whatever its number is. */
+/** Result of an item, under the name that its source gives it: it is applied once, whatever its number is. */
 export interface Dedup {
   readonly tenant_id: string;
   readonly source_id: string;
@@ -23,7 +23,7 @@ export interface Dedup {
    * operation that is set aside until a transaction is approved, what the approval will apply.
    */
   readonly contents?: readonly string[];
-  /** What it is taken back by, as JSON; only of a deal that was not. */
+  /** Record that takes it back, as JSON; only of a deal that was not taken back. */
   readonly undo?: string;
   /** The last that was applied is taken back. */
   readonly taken_back?: true;
@@ -34,7 +34,7 @@ export interface Dedup {
   readonly candidates?: readonly string[];
   /** The account whose money an operation changes as long as it is put aside; absent where it changes none. */
   readonly aside_account_id?: string;
-  /** What an operation that is put aside would add to that account, with its sign. */
+  /** Amount that an operation which is put aside would add to that account, with its sign. */
   readonly aside_minor?: bigint;
   /** The reject of an operation that is set aside until a transaction is approved. */
   readonly reject_id?: string;
@@ -59,7 +59,7 @@ export interface FeedReject {
   readonly errors: readonly FieldError[];
   /** Transactions whose money it could be; absent where that is not the question. */
   readonly candidates?: readonly string[];
-  /** What was applied under its name, where it contradicts that. */
+  /** The content that was applied under its name, where it contradicts that. */
   readonly booked?: Readonly<Record<string, string>>;
   /** The account that it was decided about; absent where none was found. */
   readonly account_id?: string;
@@ -125,10 +125,10 @@ export function markOf(
   };
 }
 
-/** What a note may say of what became of its item. */
+/** Members of a note that describe the result of its item. */
 type Told = "made" | "undo" | "code" | "detail" | "candidates" | keyof AsideNote;
 
-/** What is noted of an item as long as it is put aside. */
+/** Members that are noted while an item is put aside. */
 export type AsideNote = Pick<Dedup, "contents" | "reject_id" | "aside_account_id" | "aside_minor">;
 
 /** The reject as the API shows it. */

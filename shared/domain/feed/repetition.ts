@@ -3,7 +3,7 @@ import { refuseFields } from "../decision.ts";
 import type { DedupName, ItemReading, ReadItem } from "./batch.ts";
 import type { Dedup } from "./records.ts";
 
-/** What an item books, by the members that a repetition of it is compared by; null where it does not say. */
+/** Members of an item that a repetition of it is compared by; null where it does not say. */
 export type Content = readonly (string | null)[];
 
 /**
@@ -20,7 +20,7 @@ const members: Readonly<Partial<Record<DedupName[0], readonly string[]>>> = {
 
 const numbers: ReadonlySet<string> = new Set(["lots", "price", "profit", "commission", "swap", "amount"]);
 
-/** What an item with this name books. Numbers are in their shortest form, so that they compare by value. */
+/** The content of an item with this name. Numbers are in their shortest form, so that they compare by value. */
 export function contentOf([kind]: DedupName, { type, data }: ReadItem): Content {
   const values = data as Readonly<Record<string, string | null | undefined>>;
   // The kind gives the sign of these amounts, whatever is before them.
@@ -37,14 +37,14 @@ function shortest(decimal: string): string {
   return plain === "-0" ? "0" : plain;
 }
 
-/** What is noted under a name of what it booked, the last of it at the end. */
+/** The contents that a name has applied, the last at the end. */
 export type NotedContents = Pick<Dedup, "status" | "contents" | "taken_back">;
 
 /**
  * Whether an item is new under its name, repeats what was applied under it, or contradicts that. A name remembers all
- * that it ever applied, so that a history that is sent again books nothing twice. What is new is applied only while
- * the last content is taken back. Then also what agrees with a former content but says more or less is a conflict: it
- * may be that content in another form, or a correction of what it did not say, and only a person knows.
+ * that it ever applied, so that a history that is sent again books nothing twice. A new item is applied only while the
+ * last content is taken back. Then also what agrees with a former content but says more or less is a conflict: it may
+ * be that content in another form, or a correction of what it did not say, and only a person knows.
  */
 export function repetitionOf(note: NotedContents | undefined, content: Content): "new" | "repeated" | "conflict" {
   if (note?.status !== "applied") return "new";
@@ -68,7 +68,7 @@ function differing(one: Content, other: Content): number[] {
   });
 }
 
-/** What a name has applied once an item is applied under it too. */
+/** The contents of a name once an item is applied under it too. */
 export function withContent(before: NotedContents | undefined, content: Content): Pick<Dedup, "contents"> {
   const known = before?.contents ?? [];
   return content.length === 0 ? {} : { contents: [...known, JSON.stringify(content)] };
@@ -93,7 +93,7 @@ export function refuseConflict({ dedup, content }: Pick<ItemReading, "dedup" | "
   } as const;
 }
 
-/** What a name has applied, by the members of its items. */
+/** The last content of a name, by the members of its items. */
 function bookedBody([kind, name]: DedupName, content: Content): Readonly<Record<string, string>> {
   const values = (members[kind] ?? []).map((member, at) => [member, content[at] ?? null] as const);
   const given = Object.fromEntries(values.flatMap(([member, value]) => (value === null ? [] : [[member, value]])));

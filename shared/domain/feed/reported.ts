@@ -11,7 +11,7 @@ import type { Origin } from "./mirror-order.ts";
 import { operationMarker } from "./operation-marker.ts";
 import type { Operation } from "./platform-money.ts";
 
-/** What is known of the transactions that an operation could be the money of. */
+/** State of the transactions that an operation could be the money of. */
 export interface OperationLinks {
   readonly tenant: Tenant;
   /** The transaction that the operation names, itself or by a command, or the person who tries it again. */
@@ -38,8 +38,8 @@ export interface OperationLinks {
    */
   readonly candidates: readonly string[];
   /**
-   * What a person says who tries the operation again: it is the money of the named transaction, new money, or it is to
-   * be taken back.
+   * Decision of a person who tries the operation again: it is the money of the named transaction, new money, or it is
+   * to be taken back.
    */
   readonly said: "is_named" | "is_new" | "take_back" | undefined;
 }

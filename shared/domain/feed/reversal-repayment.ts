@@ -54,6 +54,6 @@ export function withoutCorrections(book: Book, since: readonly Ledger[], context
   );
   const { debt_minor } = end;
   const back = changes.length === 0 ? {} : creditFields(end.lots, account.currency);
-  // What was realised before the deal was forgotten when it left no position.
+  // Profit that was realised before the deal was forgotten when the deal left no position.
   return { ...booked, balance: { ...booked.balance, debt_minor, realised_minor: 0n, ...back } };
 }

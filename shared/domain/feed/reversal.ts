@@ -33,8 +33,8 @@ function refuseLater() {
 
 /**
  * Decides a deal that a platform took back: what it booked is booked back to the cent, what it opened is taken away,
- * and what it closed is open again as it was. Of several deals of one position the last one is taken back first. What
- * was corrected since then, and the credit that was spent, are given back: with its position open nothing was due.
+ * and what it closed is open again as it was. Of several deals of one position the last one is taken back first.
+ * Corrections since then, and the credit that was spent, are given back: with its position open nothing was due.
  */
 export function reverseDeal(
   state: TradingState,

@@ -9,7 +9,7 @@ import { type Dedup, type FeedReject, markOf, resolved } from "./records.ts";
 
 /**
  * Books the item that is set aside for a transaction which enough have approved now: it joins the transaction, and no
- * command is issued. What has happened on the platform is booked whatever the account has.
+ * command is issued. It has happened on the platform, so it is booked whatever the account has.
  * @param before the transaction as it is stored
  * @param approved the same with its last approval
  * @throws Error where no item is set aside for it, or its source was not read
@@ -51,13 +51,13 @@ function asStored(before: Transaction, decision: Decision<Transaction>): Decisio
   };
 }
 
-/** What is noted of an item that is set aside for a transaction, and the reject that it is. */
+/** The note of an item that is set aside for a transaction, and its reject. */
 export interface AsideRecords {
   readonly mark?: Dedup | undefined;
   readonly reject?: FeedReject | undefined;
 }
 
-/** What became of the item of a transaction: it was joined, or it is left to people since the transaction has ended. */
+/** The end of the item of a transaction: it was joined, or it is left to people since the transaction has ended. */
 function becameOf(before: Transaction, after: Transaction): "joined" | "left" | undefined {
   if (before.set_aside === undefined) return undefined;
   if (after.set_aside === undefined) return "joined";
@@ -85,7 +85,7 @@ export function withAsideMoney(
   return { ...decision, changes } as Decision<Transaction>;
 }
 
-/** What a decision about a transaction changes of what is noted of the item that is set aside for it. */
+/** Changes, by a decision about a transaction, of the note of the item that is set aside for it. */
 export function asideNotes(
   before: Transaction,
   after: Transaction,
@@ -105,13 +105,13 @@ export function asideNotes(
   return [{ op: "mark", before: mark, after: { ...mark, aside_minor: -before.amount_minor } }];
 }
 
-/** What an item that is set aside leaves to be noted of it. */
+/** Note of an item that is set aside. */
 export interface SetAside {
   /** The transaction that it waits for. */
   readonly transaction_id: string;
   readonly account_id: string;
   readonly detail: string;
-  /** What it does to the money of its account until then, with its sign; 0 where the transaction holds it. */
+  /** Effect on the money of its account until then, with its sign; 0 where the transaction holds it. */
   readonly minor: bigint;
 }
 

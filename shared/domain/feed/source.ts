@@ -10,9 +10,9 @@ import { isSilent, type SourcePulse } from "../trading/pricing/source.ts";
 export interface FeedSource {
   readonly id: string;
   readonly tenant_id: string;
-  /** What it calls itself, unique in the tenant: `mt5:live-1`. It is the `source` of its trades and orders. */
+  /** Name that it gives itself, unique in the tenant: `mt5:live-1`. It is the `source` of its trades and orders. */
   readonly name: string;
-  /** What people call it; absent where it has no other name. */
+  /** Name for people; absent where it has no other name. */
   readonly display_name?: string;
   readonly platform: FeedSourceBody["platform"];
   /** Who closes positions at the stop-out level of its accounts. */
@@ -143,7 +143,7 @@ export function amendSource(
 
 /**
  * Who decides for the accounts of a source after a patch: what was asked for, or what there was, with the proposal that
- * waits for a second person. What holds already withdraws a proposal.
+ * waits for a second person. A request for the present value withdraws a proposal.
  */
 function agreeOnAuthority(
   { authoritative: current, proposed_authoritative: proposed }: FeedSource,

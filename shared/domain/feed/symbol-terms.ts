@@ -7,7 +7,7 @@ import { rational } from "../trading/pricing/rational.ts";
 import type { TradingSymbol } from "../trading/pricing/symbol.ts";
 import { isZone } from "../trading/pricing/zone-clock.ts";
 
-/** What the money of open positions is computed from: it stays what it was when they were opened. */
+/** Terms that the money of open positions is computed from: they stay as they were at the opening. */
 const fixed = ["base_currency", "quote_currency", "margin_currency", "calc_mode", "contract_size"] as const;
 
 /** Decides a new symbol, or new terms of a known one. The same terms again change nothing. */

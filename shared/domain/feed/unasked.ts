@@ -74,7 +74,7 @@ export function setAsideFor(
   return { ...claimed(decision, {}, reported), aside: asideOf(after, detail, minor) };
 }
 
-/** What an operation does to the money of its account until it is booked: what a transaction holds is held once. */
+/** Effect of an operation on its account until it is booked: an amount that a transaction holds is held once. */
 function asideOf(transaction: Transaction, detail: string, minor: bigint): SetAside {
   const { id: transaction_id, account_id } = transaction;
   return { transaction_id, account_id, detail, minor: takesMoney(transaction) ? 0n : minor };

@@ -4,7 +4,7 @@ import type { Position } from "../trading/position.ts";
 import { rational } from "../trading/pricing/rational.ts";
 import type { Trade } from "../trading/trade.ts";
 
-/** What a deal did, as far as it is needed to take it back; amounts in minor units as texts. */
+/** Effect of a deal, as far as it is needed to take it back; amounts in minor units as texts. */
 export interface DealUndo {
   readonly symbol: string;
   readonly entries: readonly {
@@ -17,7 +17,7 @@ export interface DealUndo {
   /** The trade that it opened or raised, with the lots that it left. */
   readonly opened?: Pick<Trade, "lots" | "initial_lots"> & {
     readonly trade: string;
-    /** What it was before, where it was raised. */
+    /** The trade before, where it was raised. */
     readonly before?: Pick<
       Trade,
       "lots" | "initial_lots" | "open_price" | "margin_ratio" | "stop_loss" | "take_profit"
@@ -39,7 +39,7 @@ export interface DealUndo {
 
 const kinds: ReadonlySet<string> = new Set(["realised_pnl", "swap", "commission"]);
 
-/** What the changes of a deal are taken back by. */
+/** The record that takes back the changes of a deal. */
 export function undoOf(changes: readonly TradingChange[]): DealUndo {
   const entries = changes.flatMap((change) => {
     if (change.op !== "create" || change.entity !== "ledger") return [];

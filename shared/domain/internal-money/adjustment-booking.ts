@@ -2,7 +2,7 @@ import { least } from "../money.ts";
 import { type Booking, refuseMargin, refuseUnsettled } from "../posting.ts";
 import { type AccountContext, refuseFunds, type Transaction } from "../transaction.ts";
 
-/** What an adjustment books when it is completed. */
+/** Booking of an adjustment when it is completed. */
 export function adjustmentBooking({ amount_minor: amount }: Pick<Transaction, "amount_minor">): Booking {
   return {
     kind: "adjustment",

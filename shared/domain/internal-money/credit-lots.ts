@@ -11,7 +11,7 @@ export interface CreditLot {
   readonly expires_at: string | null;
 }
 
-/** What a withdrawal does to the credit of its account; absent, it keeps all of it. */
+/** Effect of a withdrawal on the credit of its account; absent, it keeps all of it. */
 export type CreditPolicy = "remove" | "prorate";
 
 /**
@@ -93,8 +93,8 @@ export function creditOf(lots: readonly CreditLot[]): bigint {
 }
 
 /**
- * What is left of lots after an amount was consumed of them at a moment, in their order; at most all of them. What has
- * ended by then is left for the entry of its end.
+ * The lots that remain after an amount was consumed of them at a moment, in their order. Lots that have ended by then
+ * stay for the entry of their end.
  */
 export function consumed(lots: readonly CreditLot[], amount: bigint, at: string): CreditLot[] {
   let rest = amount;
@@ -111,7 +111,7 @@ export function withLot(lots: readonly CreditLot[], lot: CreditLot): CreditLot[]
 }
 
 /**
- * What a withdrawal leaves of the credit. `prorate` takes the part of it that the withdrawal takes of the balance,
+ * The credit that remains after a withdrawal. `prorate` takes the part of it that the withdrawal takes of the balance,
  * rounded up: many small withdrawals together take no less than one.
  * @param amount what is withdrawn, in minor units
  * @param balance the balance before it
@@ -129,7 +129,7 @@ export function afterWithdrawal(
   return consumed(lots, removes ? credit : (credit * amount + balance - 1n) / balance, at);
 }
 
-/** What has become of each lot between two moments, without those that are the same. */
+/** Change of each lot between two moments, without those that are the same. */
 export function lotChanges(before: readonly CreditLot[], after: readonly CreditLot[]): CreditLot[] {
   const removed = before.map((lot) => ({ ...lot, minor: -lot.minor }));
   return joined([...removed, ...after]);

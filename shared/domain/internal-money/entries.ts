@@ -6,7 +6,7 @@ import { type CreditLot, creditOf, lotChanges, storedLots } from "./credit-lots.
 /** A leg on a control account, in minor units. */
 export type Leg = readonly [control: Contra["control_account"], minor: bigint];
 
-/** What of an entry is there in some cases only. */
+/** Members that only some entries have. */
 type Noted = Partial<
   Pick<Ledger, "settlement" | "reverses_seq" | "precedes_seq" | "offset_minor" | "credit_policy" | "moves" | "lots">
 >;

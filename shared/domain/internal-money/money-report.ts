@@ -4,7 +4,7 @@ import type { Contra } from "../account.ts";
 import { formatAmount } from "../money.ts";
 import type { SummaryDays } from "./summary.ts";
 
-/** What an entry of a control account says of settled money. */
+/** Settled money of an entry of a control account. */
 export type Settlement = Pick<Contra, "control_account" | "amount_minor" | "created_at">;
 
 /** The control accounts that deposits come from and withdrawals are paid to. */

@@ -3,7 +3,7 @@ import type { Transaction } from "../transaction.ts";
 
 type Credit = Pick<Transaction, "amount_minor" | "transfer_income_minor">;
 
-/** What the credit of a transfer books: the client gets less than the mid value by what the brokerage keeps. */
+/** Booking of the credit of a transfer: the client gets less than the mid value by the income of the brokerage. */
 export function transferCredit({ amount_minor: minor, transfer_income_minor: income = 0n }: Credit): Booking {
   return {
     kind: "transfer_in",

@@ -7,11 +7,11 @@ import { conversionBody, midRate, pairsOf } from "../trading/pricing/convert.ts"
 import type { Market } from "../trading/pricing/quote.ts";
 import { type Rational, rational, roundHalfAway, roundToward } from "../trading/pricing/rational.ts";
 
-/** What an amount of one account comes to on another, in minor units of the other's currency. */
+/** Value of an amount of one account on another, in minor units of the other's currency. */
 export interface TransferRate {
-  /** What is credited: the amount at the rate less the mark-up, rounded toward zero. */
+  /** Credited amount: the amount at the rate less the mark-up, rounded toward zero. */
   readonly credit_minor: bigint;
-  /** What is left to the brokerage of the amount at the mid of the same quotes: spread, mark-up and rounding. */
+  /** Income of the brokerage by the mid of the same quotes: spread, mark-up and rounding. */
   readonly income_minor: bigint;
   readonly mark_up_percent: string;
   /** The path and its rate before the mark-up; null where both accounts have one currency. */

@@ -4,7 +4,7 @@ import type { Transaction } from "../transaction.ts";
 /** How far a transfer is, as one of its legs shows it. */
 type TransferStatus = NonNullable<TransactionBody["transfer"]>["status"];
 
-/** What the state of a transfer follows from. */
+/** Members that decide the state of a transfer. */
 type Leg = Pick<Transaction, "kind" | "status" | "outcome" | "command_id" | "platform_done_at" | "returning">;
 
 /** Whether a transaction is a leg of a transfer. */
@@ -65,8 +65,8 @@ function mayBegin({ status_history }: Pick<Transaction, "status_history">): bool
 }
 
 /**
- * What the service does next with the debit of a transfer, of its own accord: it begins one that may begin, and takes
- * one whose money is in transit to its end. Undefined while a platform or a person is to act, and at the end.
+ * Next step of the service with the debit of a transfer: it begins one that may begin, and completes one whose money is
+ * in transit. Undefined while a platform or a person is to act, and at the end.
  */
 export function transferTurn(out: Leg): "begin" | "settle" | undefined {
   if (out.kind !== "transfer_out") return undefined;

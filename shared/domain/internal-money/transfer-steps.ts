@@ -33,7 +33,7 @@ interface Side {
   readonly balance: Balance;
 }
 
-/** What a transfer needs that is not made in one commit. */
+/** Input to a transfer that is not made in one commit. */
 interface Asked {
   readonly transfer: Transfer;
   readonly other: Account;
@@ -91,7 +91,7 @@ function termsOf(rate: Pick<TransferRate, "credit_minor" | "income_minor">) {
   };
 }
 
-/** What passes by itself: the transfer begins later. */
+/** Refusals that pass by themselves: the transfer begins later. */
 const passing: ReadonlySet<Refusal["code"]> = new Set([
   ...(["market_closed", "metrics_stale", "liquidation_in_progress"] as const),
   // Approvals that do not count any more can be given again.
@@ -100,8 +100,8 @@ const passing: ReadonlySet<Refusal["code"]> = new Set([
 
 /**
  * Decides the debit of a transfer that may begin: on an account of this service it is booked, on a platform's it is
- * asked for. What it credits is fixed now. It ends where it cannot be made any more, which is where its firm quote has
- * not held that long, and waits where that may pass.
+ * asked for. Its credit is fixed now. It ends where it cannot be made any more, which is where its firm quote has not
+ * held that long, and waits where that may pass.
  * @param rate the rate of now; undefined where it does not change
  */
 export function beginTransfer(

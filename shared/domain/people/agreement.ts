@@ -2,7 +2,7 @@ import { limits } from "../../limits.ts";
 import type { Actor, Context } from "../decision.ts";
 import { samePerson } from "./person.ts";
 
-/** What one owner proposed and another one has to agree to; times in RFC 3339. */
+/** Proposal of one owner that another one has to agree to; times in RFC 3339. */
 export interface Proposal {
   readonly by: Actor;
   readonly at: string;

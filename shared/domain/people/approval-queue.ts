@@ -25,7 +25,7 @@ const approvableKinds: readonly Transaction["kind"][] = [
   "transfer_out",
 ];
 
-/** What a transaction that waits for people is judged on. */
+/** Facts on which a transaction that waits for people is judged. */
 export interface Waiting extends Judged, Pick<Context, "environment"> {
   /** All operators of the brokerage who were not removed. */
   readonly operators: readonly Pick<Operator, "id" | "former_ids" | "role" | "status">[];
@@ -41,9 +41,9 @@ export interface Queued {
 }
 
 /**
- * What a transaction needs of this caller; undefined where it does not wait for them: it is decided, it needs no
- * approval, they made it or have approved it, or the rule asks for another role. One that too few are left to approve
- * waits for everyone, and so does one whose item of a platform is left to people.
+ * Entry of a transaction in the queue of this caller; undefined where it does not wait for them: it is decided, it
+ * needs no approval, they made it or have approved it, or the rule asks for another role. One that too few are left to
+ * approve waits for everyone, and so does one whose item of a platform is left to people.
  */
 export function queuedFor(transaction: Transaction, waiting: Waiting, approver: Approver): Queued | undefined {
   if (isLeftToPeople(transaction)) return { transaction, rule: undefined, approvals_missing: 0, approvers_left: null };

@@ -142,7 +142,7 @@ function counts(actor: Party, transaction: Transaction, { rule }: Demand, givers
   return giver?.active === true && !isMaker(transaction, { actor }) && mayApprove(rule, giver.role);
 }
 
-/** What a transaction is judged on: the policies of now, and those who approved it as they are now. */
+/** Facts on which a transaction is judged: the policies of now, and those who approved it as they are now. */
 export interface Judged {
   readonly tenant: Policies;
   readonly givers?: Givers | undefined;
@@ -179,9 +179,9 @@ export function refuseJudged(transaction: Transaction, { tenant, givers }: Judge
   return refuse("four_eyes_required", "An active application or operator other than the creator must approve it.");
 }
 
-/** What one person decides about money that others have acted on before. */
+/** Decision of one person about money that others have acted on before. */
 export interface Acted {
-  /** What it adds to the account, in minor units with its sign. */
+  /** Amount that it adds to the account, in minor units with its sign. */
   readonly minor: bigint;
   readonly currency: CurrencyCode;
   /** Who acted on it before. */
@@ -231,7 +231,7 @@ function inviteOf(rule: ApprovalRule | undefined): string {
   return `if there is none, invite an operator with the role ${(rule?.roles ?? ["finance", "owner"]).join(" or ")}.`;
 }
 
-/** What the rules make of a move: refused or recorded, or the transaction as it goes on, with its last approval. */
+/** Result of the rules for a move: refused or recorded, or the transaction as it goes on, with its last approval. */
 export type Approved = { readonly decision: Decision<Transaction> } | { readonly transaction: Transaction };
 
 /**
@@ -270,7 +270,7 @@ function approvedBy(transaction: Transaction, demand: Demand, { givers }: Judged
   return { decision: settled(transaction, after, [], []) };
 }
 
-/** What a patch makes of the rules: those that hold, and those that wait for a second owner. */
+/** The rules after a patch: those that hold, and those that wait for a second owner. */
 type Rules = Pick<Tenant, "approval_rules" | "proposed_approval_rules">;
 
 /**
@@ -297,7 +297,7 @@ export function amendRules(
   return { ok: true, rules: { approval_rules: current, proposed_approval_rules: proposal } };
 }
 
-/** What a patch makes of `four_eyes`, and of the proposal to change it. */
+/** `four_eyes` after a patch, and the proposal to change it. */
 type FourEyes = Pick<Tenant, "four_eyes" | "proposed_four_eyes">;
 
 /** Decides a change of `four_eyes`, by two owners as {@link amendRules}. */

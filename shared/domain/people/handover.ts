@@ -15,7 +15,7 @@ import type { Givers } from "./givers.ts";
 import type { Operator } from "./operator.ts";
 import { type Party, peopleOf, samePerson } from "./person.ts";
 
-/** What a brokerage has that a person who leaves may stand behind. */
+/** Everything of a brokerage that a person who leaves may stand behind. */
 export interface HandoverSources {
   /** Those that were not revoked. */
   readonly applications: readonly Application[];
@@ -34,8 +34,8 @@ export interface HandoverSources {
 }
 
 /**
- * What an operator may still act through, and what of theirs is undecided, or can be decided by no one else. An
- * application stays when its maker leaves, since an integration must not end with a person; it is listed until its
+ * Everything that an operator may still act through, and their undecided matters or those that no one else can decide.
+ * An application stays when its maker leaves, since an integration must not end with a person; it is listed until its
  * secret was rotated by somebody else, or it was revoked.
  */
 export function handoverBody(
@@ -92,7 +92,7 @@ type ProposalPlace = Pick<
   "resource_type" | "resource_id" | "source_id" | "change"
 >;
 
-/** What the second one needs who agrees to a change of one of these; an owner agrees to those of the brokerage. */
+/** Scopes of the second person who agrees to a change of one of these; an owner agrees to those of the brokerage. */
 const agreeing: Readonly<Record<ProposalPlace["resource_type"], readonly Scope[]>> = {
   operator: ["operators:write"],
   settings: ["settings:write"],

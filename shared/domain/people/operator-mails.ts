@@ -9,7 +9,7 @@ export interface MailsOfDay {
   readonly count: number;
 }
 
-/** What one more email counts: the new count of the operator, and what the tenant adds on which requirements. */
+/** Counts after one more email: that of the operator, and the addition to the tenant with its requirements. */
 interface OneMoreMail {
   readonly mails: MailsOfDay;
   readonly set: Readonly<Record<string, string | number>>;

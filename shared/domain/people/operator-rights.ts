@@ -30,7 +30,7 @@ export function withAgreement(operator: Operator, wanted: Operator, { active_own
   const { proposed_change: proposed } = operator;
   const settled: Operator = proposed == null ? wanted : { ...wanted, proposed_change: null };
   const isOwn = actor.id === operator.id;
-  // What holds already withdraws a proposal, but not by the operator whom it is about.
+  // A request for the present rights withdraws a proposal, but not by the operator whom it is about.
   if (!ends && !gains) return isOwn && sameRights(wanted, operator) ? wanted : settled;
   const people = peopleOf(actor);
   // With one owner too: else the application of one who stepped down would make them an owner again.

@@ -30,7 +30,7 @@ export interface Operator {
   readonly role: Role;
   /** `removed` is final and is shown as not found; the item stays for what names the operator. */
   readonly status: "invited" | "active" | "suspended" | "removed";
-  /** What one owner proposed for this operator, and another one has to accept; absent or null if there is none. */
+  /** Change that one owner proposed for this operator, and another one has to accept; absent or null without one. */
   readonly proposed_change?: OperatorBody["proposed_change"];
   /** A reset of the credentials that one owner proposed, likewise. */
   readonly proposed_reset?: OperatorBody["proposed_reset"];
@@ -209,7 +209,7 @@ export function inviteOperator(
   };
 }
 
-/** What a new brokerage begins with: its first owner, named by the email address, and the API key of its operators. */
+/** The start of a new brokerage: its first owner, named by the email address, and the API key of its operators. */
 export function firstOwner(
   email: string,
   {
@@ -303,7 +303,7 @@ export function operatorActor({ id, name, former_ids = [] }: Operator): Actor {
   return { type: "operator", id, name, ...(former_ids.length > 0 && { operator_ids: [...former_ids] }) };
 }
 
-/** What the answer to a removal shows. */
+/** Answer to a removal. */
 export function removedOperatorBody({ id, status }: Operator) {
   return { id, object: "operator", deleted: status === "removed" } as const;
 }
@@ -329,7 +329,7 @@ function written(before: Operator, changed: Operator, counts: Counts, context: C
   return { ok: true, result: after, changes, events };
 }
 
-/** What a sign-in makes of an operator, and how many active owners there are more by it. */
+/** The operator after a sign-in, and how many more active owners there are by it. */
 export interface SignIn {
   readonly after: Operator;
   readonly more_owners: 0 | 1;

@@ -14,8 +14,8 @@ export function asksForTwo({ four_eyes, approval_rules = [] }: Policies): boolea
 }
 
 /**
- * What a request comes to that two persons agree on: undefined where the second one agrees, who needs the scope to
- * approve and is an owner, or whom the strictest rule of now accepts, or else the proposal that waits for them.
+ * The proposal that waits for a second person; undefined where the second one agrees, who needs the scope to approve
+ * and is an owner, or whom the strictest rule of now accepts.
  * @param same whether what is proposed already is what the request asks for
  */
 export function agreedByTwo<P extends { readonly by: Party; readonly expires_at: string }>(

@@ -4,7 +4,7 @@ import { type FieldError, refuseFields } from "../decision.ts";
 /** The feed sources that a request names, by their identifiers; undefined: not there. */
 export type NamedSources = Readonly<Record<string, object | undefined>>;
 
-/** What an application keeps of the sources that it is bound to: nothing where it is bound to none. */
+/** The bound sources that an application keeps: no member where it is bound to none. */
 export function boundTo(source_ids: readonly string[] = []): { readonly source_ids?: readonly string[] } {
   return source_ids.length === 0 ? {} : { source_ids: [...new Set(source_ids)] };
 }

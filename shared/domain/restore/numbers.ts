@@ -1,7 +1,7 @@
 import { limits } from "../../limits.ts";
 import type { DomainEvent } from "../decision.ts";
 
-/** What an operator states after the data of a brokerage were restored. */
+/** Statement of an operator after the data of a brokerage were restored. */
 export interface Restored {
   readonly tenant_id: string;
   /** Number of the last event that the restored data have. */

@@ -6,7 +6,7 @@ import type { Transaction } from "../transaction.ts";
 /** Name of the payment provider that only the sandbox has: it does what the cents of an amount say. */
 const sandboxProvider = "sandbox";
 
-/** What the provider does next with a transaction. */
+/** Moves of the provider. */
 export type ProviderMove = "decline" | "process" | "settle" | "return";
 
 /** By the cents of the amount, what the provider does with a transaction that is in one of these states. */
@@ -16,7 +16,7 @@ const moves: Readonly<Record<string, Partial<Record<TransactionState, ProviderMo
   19: { pending: "settle", approved: "settle", processing: "settle", completed: "return" },
 };
 
-/** What the provider of the sandbox does next; undefined when it leaves the transaction to others. */
+/** The provider's next move; undefined when it leaves the transaction to others. */
 export function nextMove({ provider, amount_minor, currency, status }: Transaction): ProviderMove | undefined {
   if (provider !== sandboxProvider || minorDigits[currency] !== 2) return undefined;
   return moves[String(amount_minor % 100n)]?.[status];

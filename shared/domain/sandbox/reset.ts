@@ -54,7 +54,7 @@ export function beginReset(last: Reset | undefined, settleSeconds: number, conte
   };
 }
 
-/** What one walk through everything came to. */
+/** Result of one walk through everything. */
 export interface Pass {
   readonly began_at: string;
   /** Whether it got to its end. */

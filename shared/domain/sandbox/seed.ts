@@ -4,7 +4,7 @@ import type { TradingSymbol } from "../trading/pricing/symbol.ts";
 /** Source of the prices of the sandbox's own market; a feed's name has a colon, so none is called so. */
 export const sandboxSource = "sandbox";
 
-/** What a symbol of the sandbox begins with: its terms, and the price that it holds until it gets another. */
+/** A symbol of the new sandbox: its terms, and the price that it holds until it gets another. */
 interface Instrument extends Omit<TradingSymbol, "tenant_id" | "created_at" | "updated_at" | "version"> {
   readonly bid: string;
   readonly ask: string;

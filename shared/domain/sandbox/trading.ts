@@ -108,7 +108,7 @@ export function cancelInSandbox(order: Order, context: Context): TradingDecision
   return cancelOrder(order, context);
 }
 
-/** What the newest price does to something that waits for one; undefined when it does nothing. */
+/** Effect of the newest price on something that waits for one; undefined for none. */
 export type Met<R> = R | undefined;
 
 /** Decides what the newest price does to a pending order: an end that has passed comes first. */

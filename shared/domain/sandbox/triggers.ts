@@ -7,9 +7,9 @@ import type { AccountContext, Transaction } from "../transaction.ts";
 import { nextMove } from "./provider.ts";
 
 /**
- * What somebody outside does in production, an identity check or a payment provider, and a trigger does in the sandbox.
- * Each takes the moves that a PATCH could take, under the policies of the tenant, so that a sandbox never shows a state
- * that production could not reach. The scope `sandbox` stands for those that the moves need.
+ * A trigger stands for an outsider in production: an identity check or a payment provider. Each takes the moves that a
+ * PATCH could take, under the policies of the tenant, so that a sandbox never shows a state that production could not
+ * reach. The scope `sandbox` stands for those that the moves need.
  */
 function withScopes(context: Context, ...scopes: readonly Scope[]): Context {
   return { ...context, scopes: [...context.scopes, ...scopes] };
@@ -28,7 +28,7 @@ export function rejectClient(client: Client, context: Context): Decision<Client>
   return amendClient(client, outcome, withScopes(context, "clients:verify"));
 }
 
-/** What a trigger does with a transaction, with the account, its money and the policies that apply to it. */
+/** Effect of a trigger on a transaction, with the account, its money and the policies that apply to it. */
 export type TransactionTrigger = (
   transaction: Transaction,
   accountContext: AccountContext,

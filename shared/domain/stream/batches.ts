@@ -25,7 +25,7 @@ export function batchesOf(members: readonly string[]): string[] {
   return batches.map((each) => begin + each.join(",") + end);
 }
 
-/** What of an event is sent where it does not fit: how to get it. */
+/** Replaces an event that does not fit: it says how to get the event. */
 interface EventReference {
   readonly id: string;
   readonly type: string;

@@ -1,7 +1,7 @@
 import type { StreamChannel } from "../../schema/stream/client-messages.ts";
 import type { StreamSubscription } from "./subscription.ts";
 
-/** What of a published event decides who gets it. */
+/** Members of a published event that decide who gets it. */
 export interface StreamedEvent {
   readonly sequence: number;
   readonly type: string;

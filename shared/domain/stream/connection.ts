@@ -62,7 +62,7 @@ export interface StreamSet {
   readonly last_run_at_ms?: number;
   /** How many runs in a row began right after the one before. */
   readonly quick_runs?: number;
-  /** What the last run had seen of the set when it ended; absent while one runs or has not ended by itself. */
+  /** The set as the last run saw it at its end; absent while one runs or has not ended by itself. */
   readonly seen?: SeenSet;
   /** Versions of the quotes that all subscribers of their symbols have, by symbol. */
   readonly quotes?: Readonly<Record<string, number>>;
@@ -75,7 +75,7 @@ export interface StreamSet {
   readonly stalled?: Readonly<Record<string, number>>;
 }
 
-/** What a run of the worker has seen, and sent, when it ended. */
+/** State of the worker's run when it ended. */
 export interface SeenSet {
   /** When its last look began, in epoch milliseconds. */
   readonly at_ms: number;
@@ -85,7 +85,7 @@ export interface SeenSet {
   readonly prices: boolean;
 }
 
-/** What the publisher and the margin watch know of one set. */
+/** State of one set for the publisher and the margin watch. */
 export interface StreamSetState {
   /** Members of the set, at the revision of it below. */
   readonly connections: number;
@@ -99,7 +99,7 @@ export interface StreamSetState {
   readonly prices?: number;
 }
 
-/** Which sets of a brokerage have connections. */
+/** Says that sets of a brokerage have connections. */
 export interface StreamFlag {
   readonly tenant_id: string;
   /** A publisher that began before this time, in epoch milliseconds, may have found no flag. */

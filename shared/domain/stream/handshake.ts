@@ -4,7 +4,7 @@ import { channelScopes } from "./subscription.ts";
 /** The subprotocol of the stream, which a client may ask for (RFC 6455 1.9). */
 export const streamProtocol = "brokerage.v2+json";
 
-/** What a handshake shows of its sender. */
+/** Credential in a handshake. */
 export type Credential =
   | { readonly type: "bearer" }
   | { readonly type: "ticket"; readonly ticket: string }

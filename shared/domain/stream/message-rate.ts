@@ -2,8 +2,8 @@ import { limits } from "../../limits.ts";
 import type { StreamConnection } from "./connection.ts";
 
 /**
- * What becomes of a message, by how many there were in its second: it is answered; it is refused; it is the one that
- * ends the connection; or it came after that, and nothing more is said.
+ * Verdict on a message by the number in its second: it is answered; it is refused; it is the one that ends the
+ * connection; or it came after that, and nothing more is said.
  */
 export function messageVerdict({
   rate_count: count,

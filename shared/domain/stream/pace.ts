@@ -11,7 +11,7 @@ export interface Run {
   readonly hot_until_ms: number;
 }
 
-/** What a run found when it looked at its set. */
+/** Result of one look of a run at its set. */
 export interface Look {
   /** When its reads began. */
   readonly began_ms: number;
@@ -21,7 +21,7 @@ export interface Look {
   readonly pending: boolean;
 }
 
-/** What a run does after a look: it ends, hands over to the next one, or looks again. */
+/** Next step of a run: it ends, hands over to the next one, or looks again. */
 export type Step =
   | { readonly next: "end" }
   | { readonly next: "hand_over" }
@@ -38,9 +38,9 @@ export function quickRuns(now: number, before: { readonly last_run_at_ms?: numbe
 }
 
 /**
- * What a run does next. A lone event is one look. Where events follow each other, or something waits, the run says how
- * long it looks by itself, so that publishers send no message until then, and its last look begins after that time: no
- * event is between the two. What looks for a long time hands over to the next run, as a function has a timeout.
+ * The next step of a run. A lone event is one look. Where events follow each other, or something waits, the run says
+ * how long it looks by itself, so that publishers send no message until then, and its last look begins after that time:
+ * no event is between the two. A long run hands over to the next one, as a function has a timeout.
  */
 export function nextStep(run: Run, look: Look, now: number): Step {
   const { hot_ms, loop_ms, quick_runs } = limits.stream;

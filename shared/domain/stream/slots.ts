@@ -16,7 +16,7 @@ export interface DueQuote {
   readonly subscriptions: readonly StreamSubscription[];
 }
 
-/** What was sent of quotes, by the revision of the subscription and the symbol. */
+/** Quotes that were sent, by the revision of the subscription and the symbol. */
 export type SentQuotes = ReadonlyMap<string, SentQuote>;
 
 /** The key of {@link SentQuotes}. */
@@ -57,7 +57,7 @@ export function dueQuotes(
   return { due: found, waiting };
 }
 
-/** What was sent of quotes after these. */
+/** The sent quotes after these. */
 export function withSent(sent: SentQuotes, quotes: readonly DueQuote[], now: number): SentQuotes {
   const slots = quotes.flatMap(({ symbol, version, subscriptions }) =>
     subscriptions.map((each) => [slotOf(each, symbol), { version, at_ms: now }] as const),

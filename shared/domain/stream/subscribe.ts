@@ -5,7 +5,7 @@ import { type FieldError, type Refusal, refuse, refuseFields } from "../decision
 import type { StreamConnection } from "./connection.ts";
 import { channelScopes, type StreamSubscription } from "./subscription.ts";
 
-/** What a subscription depends on, as it was read. */
+/** Facts on which a subscription depends, as they were read. */
 export interface SubscriptionFacts {
   /** This moment, in epoch milliseconds. */
   readonly now_ms: number;

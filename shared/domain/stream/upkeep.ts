@@ -3,7 +3,7 @@ import type { Scope } from "../../schema/scope.ts";
 import type { ClosingCode } from "../../schema/stream/server-messages.ts";
 import type { StreamConnection } from "./connection.ts";
 
-/** What a connection is sent in one minute because of its age, or why it ends. */
+/** Messages to a connection in one minute because of its age, or why it ends. */
 export interface Duty {
   readonly ends?: ClosingCode;
   readonly heartbeat?: true;
@@ -11,7 +11,7 @@ export interface Duty {
 }
 
 /**
- * What is due to a connection at the sweep of a minute. `scopes` are those that its holder has now; undefined when its
+ * The duty of the sweep of a minute to a connection. `scopes` are those that its holder has now; undefined when its
  * access has ended. A minute is shorter on a local runner with a time scale. The next sweep is a minute away: a
  * connection ends at the last one before its time, at which API Gateway would end it without a message.
  */

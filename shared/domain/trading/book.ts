@@ -30,7 +30,7 @@ export interface Entry {
   readonly settlement?: Settlement;
   /** Number of the entry that it takes back. */
   readonly reverses_seq?: number;
-  /** What it changes of each lot of credit, where it moves that and not the balance. */
+  /** Change of each lot of credit, where it moves that and not the balance. */
   readonly lots?: NonNullable<Ledger["lots"]>;
 }
 

@@ -32,7 +32,7 @@ export interface PlatformMoney {
   readonly margin_ratio?: string;
 }
 
-/** What is closed of a position, at which price and why. */
+/** Lots of a position to close, their price and the reason. */
 export interface Closing {
   /** All of it when absent. */
   readonly lots?: string;
@@ -52,10 +52,10 @@ export interface OpenTrade {
   readonly trade: Trade;
 }
 
-/** What a close came to. */
+/** Result of a close. */
 export interface Closed {
   readonly trade: Trade;
-  /** What is left of the position. */
+  /** The rest of the position. */
   readonly position: Position | undefined;
   readonly holdings: Holdings;
 }
@@ -70,8 +70,8 @@ export function refuseTrading(code: Refusal["code"], detail: string, pointer?: s
 
 /**
  * Decides a close at a price: all of a position, or a part, which becomes a closed trade of its own while the open
- * trade keeps its id with fewer lots. Closing is never refused for the state of the account. What the last close leaves
- * below zero is settled in the same decision.
+ * trade keeps its id with fewer lots. Closing is never refused for the state of the account. A balance below zero after
+ * the last close is settled in the same decision.
  */
 export function closeTrade(
   holdings: Holdings,
@@ -170,7 +170,7 @@ function sumsOf(
   return {
     gross,
     own: profit?.gross_minor ?? 0n,
-    // What a platform names was charged there and need not be what its items accrued: the rest keeps its own share.
+    // The swap that a platform charged may differ from what its items accrued: the rest keeps its own share.
     swap: platform?.swap_minor ?? accrued,
     swapLeft: position.swap_minor - accrued,
     openCommission: shareOf(trade.commission_minor, lots, position.lots),

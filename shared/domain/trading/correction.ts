@@ -52,9 +52,9 @@ export interface Correction {
 /**
  * Settles a book that trading took below zero, as the last step of its decision (ADR 0025). While positions are left
  * nothing is settled: equity decides, and a winner among them may still pay the loss. Without positions, a protected
- * account that this service decides for owes no loss of trading: credit pays it first, a correction the rest. What
- * stays below zero is the client's debt: what other debits took, and all of it without protection or where a platform
- * decides, whose own correction is the only one then.
+ * account that this service decides for owes no loss of trading: credit pays it first, a correction the rest. A balance
+ * that stays below zero is the client's debt: the part of other debits, and all of it without protection or where a
+ * platform decides, whose own correction is the only one then.
  */
 export function settleBook(book: Book, liquidator: Liquidator, context: Context): Book {
   const { account, balance, positions } = book;

@@ -46,7 +46,7 @@ export function knownTrigger({ symbol, down, up }: StoredTrigger): Trigger {
 }
 
 interface ExposurePlan {
-  /** What the index holds afterwards. */
+  /** Triggers of the index afterwards. */
   readonly triggers: readonly StoredTrigger[];
   readonly changes: readonly TradingChange[];
   /** Whether every price that matters is watched: what does not fit a transaction is left for the next one. */
@@ -54,9 +54,9 @@ interface ExposurePlan {
 }
 
 /**
- * The writes that turn the entries of an account into the wanted ones, symbol by symbol, as many as there is room. What
- * lets a price go furthest unseen comes first. The plan is complete when no entry does, since one that is met too early
- * only costs an evaluation: so it is completed while prices move, and no symbol is passed over for ever.
+ * The writes that turn the entries of an account into the wanted ones, symbol by symbol, as many as there is room. The
+ * write that lets a price go furthest unseen comes first. The plan is complete when no entry does, since one that is
+ * met too early only costs an evaluation: so it is completed while prices move, and no symbol is passed over for ever.
  */
 export function exposurePlan(
   holder: { readonly tenant_id: string; readonly id: string },

@@ -22,7 +22,7 @@ export interface Trigger {
   readonly up: bigint | null;
 }
 
-/** What two conversion steps within the widest move can at most make of a change: 1 / (1 - 1/20)^2. */
+/** The largest product of two conversion steps within the widest move: 1 / (1 - 1/20)^2. */
 const secondOrder = quotient(400n, 361n);
 
 /**
@@ -35,11 +35,11 @@ function slackOf(account: Account, metrics: Metrics, armed: boolean, positions: 
   const at = (percent: string) => levelHundredths(percent) * used;
   const below = (percent: string, money = equity) => floorDivide(money * 10_000n - at(percent), 10_000n) - rounding;
   const above = (percent: string, money = equity) => floorDivide(at(percent) - money * 10_000n, 10_000n) - rounding;
-  // What is put aside counts against a stop-out alone.
+  // Money that is put aside counts against a stop-out alone.
   const whole = equity + aside;
   if (used === 0n) {
     if (whole <= 0n) return { loss: undefined, gain: -whole - rounding };
-    // What is put aside keeps it from a stop-out, and arms no margin call.
+    // Money that is put aside keeps it from a stop-out, and arms no margin call.
     return { loss: whole - rounding, gain: armed || equity > 0n ? undefined : -equity - rounding };
   }
   if (status === "stop_out") return { loss: undefined, gain: above(account.stop_out_level, whole) };
@@ -58,11 +58,11 @@ function floorDivide(numerator: bigint, denominator: bigint): bigint {
 }
 
 /**
- * The triggers of an account, one per symbol that its equity depends on, conversion pairs included. What moves of all
- * symbols together can come to before any trigger is met is within the way to the next decision. Triggers that are
- * `known` stay where they are as long as that is true with them; the others divide what is left ({@link divided}).
- * Where a price is missing or old every quote of its symbol is a trigger, and so it is where a liquidation of ours is
- * due or could not close everything: {@link wakesAtEveryQuote}.
+ * The triggers of an account, one per symbol that its equity depends on, conversion pairs included. The moves of all
+ * symbols together, before any trigger is met, stay within the way to the next decision. Triggers that are `known` stay
+ * where they are as long as that is true with them; the others divide what is left ({@link divided}). Where a price is
+ * missing or old every quote of its symbol is a trigger, and so it is where a liquidation of ours is due or could not
+ * close everything: {@link wakesAtEveryQuote}.
  */
 export function triggersOf(
   holdings: Holdings,
@@ -131,7 +131,7 @@ function triggerOf(
   const both = fallLoss.add(riseLoss);
   // Where a fall and a rise can come together, they have to come to no more than the share.
   const isBoth = movesApart(sensitivity) && !fallLoss.equals(zero) && !riseLoss.equals(zero);
-  // What a fall can cost a rise can earn, and the other way round.
+  // A cost of a fall can be a gain of a rise, and the other way round.
   const fall = nearest([reach(shares.loss, isBoth ? both : fallLoss), reach(shares.gain, isBoth ? both : riseLoss)]);
   const rise = nearest([reach(shares.loss, isBoth ? both : riseLoss), reach(shares.gain, isBoth ? both : fallLoss)]);
   const cap = widestMove(quote);
@@ -251,7 +251,7 @@ function addConversion(
 
 const { exposure_shards: most, first_exposure_shards: least } = limits.trading;
 
-/** What the stored quote of a symbol says of its shards. */
+/** Shards in the stored quote of a symbol. */
 interface Numbered {
   readonly exposure_shards?: Quote["exposure_shards"] | undefined;
 }

@@ -16,7 +16,7 @@ import { valuePosition } from "./profit.ts";
 import { isLiquidating, liveAccountBody, metricsBody } from "./risk.ts";
 import type { StoredRisk } from "./stored-risk.ts";
 
-/** What is shown of an account or a position now: at these prices and this moment. */
+/** Prices and time at which an account or a position is shown. */
 export interface Moment {
   readonly market: Market;
   readonly now: string;

@@ -82,7 +82,7 @@ interface Legs {
 const noLegs: Legs = { lots: zero, margin: 0n };
 
 /**
- * What the positions of one symbol take together: both sides, the side with the larger margin, or the larger side's
+ * Margin of the positions of one symbol together: both sides, the side with the larger margin, or the larger side's
  * share that the other does not cover.
  */
 export function symbolMargin(
@@ -166,7 +166,7 @@ export interface Metrics {
   readonly held_minor: bigint;
   readonly floating_minor: bigint;
   readonly equity_minor: bigint;
-  /** What operations that are put aside would add: it counts against a stop-out alone, and is not shown. */
+  /** Credits of operations that are put aside: they count against a stop-out alone, and are not shown. */
   readonly aside_minor: bigint;
   readonly used_margin_minor: bigint;
   readonly free_margin_minor: bigint;
@@ -181,7 +181,7 @@ export interface Metrics {
   readonly unconverted: Unconverted | undefined;
 }
 
-/** What an account holds: its terms, its money and its open positions, read together. */
+/** Terms, money and open positions of an account, read together. */
 export interface Holdings {
   readonly account: Account;
   readonly balance: Balance;

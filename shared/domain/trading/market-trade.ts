@@ -12,7 +12,7 @@ import { internalSource } from "./pricing/source.ts";
 import { isMarketOpen, priceText, type TradingSymbol } from "./pricing/symbol.ts";
 import { isLiquidating } from "./risk.ts";
 
-/** What is opened at the newest price. */
+/** Opening at the newest price. */
 export interface OpeningRequest {
   readonly symbol: string;
   readonly side: SideName;
@@ -113,7 +113,7 @@ export function closeAtMarket(
   return closeTrade(holdings, open, market, { ...request, price }, context);
 }
 
-/** What stop loss and take profit are measured from. */
+/** Stop loss and take profit, and the side that they protect. */
 export interface Stops {
   readonly side: SideName;
   readonly stop_loss?: string | null;

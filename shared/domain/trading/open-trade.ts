@@ -31,7 +31,7 @@ export interface Execution {
   /** `internal`, or where it was done: `mt5:live-1`. */
   readonly source: string;
   readonly source_trade_id?: string | null;
-  /** What its source calls the position. */
+  /** Name of the position at its source. */
   readonly source_position_id?: string;
   readonly at?: string;
   readonly platform?: PlatformMoney;
@@ -43,7 +43,7 @@ export interface TradingState extends Holdings {
   readonly trades: ReadonlyMap<string, Trade>;
 }
 
-/** What an execution came to: the open trade, and with netting what it closed first. */
+/** Result of an execution: the open trade, and with netting what it closed first. */
 export interface Executed {
   /** Undefined when the execution only closed. */
   readonly trade: Trade | undefined;
@@ -74,7 +74,7 @@ export function executeTrade(
   context: Context,
   gated = false,
 ): TradingDecision<Executed> {
-  // What a platform did has happened, whatever this service does with the account meanwhile.
+  // An execution of a platform has happened, whatever this service does with the account meanwhile.
   if (gated && isLiquidating(state.risk))
     return refuseTrading("liquidation_in_progress", "The account is being liquidated.");
   const terms = termsOf(market, execution, context.now);

@@ -18,7 +18,7 @@ export interface Order extends Omit<OrderBody, "object" | "_links"> {
   readonly stop_reached: boolean;
 }
 
-/** What a caller, a feed or the sandbox says of a new order. */
+/** A new order of a caller, a feed or the sandbox. */
 export interface OrderRequest {
   readonly symbol: string;
   readonly side: SideName;
@@ -119,7 +119,7 @@ function expiryOf(request: OrderRequest, now: string): string | null | undefined
 
 type Prices = { readonly ok: true } & Pick<Order, "price" | "stop_price" | "limit_price" | "stop_loss" | "take_profit">;
 
-/** Which prices each type carries. */
+/** Prices of each type. */
 const priceFields = {
   limit: ["price"],
   stop: ["price"],
@@ -167,7 +167,7 @@ function isReached(kind: "limit" | "stop", side: SideName, price: string, quote:
 }
 
 /**
- * What a quote does to a pending order: it fills it, or it meets the stop price of a stop limit order whose limit is
+ * Effect of a quote on a pending order: it fills it, or it meets the stop price of a stop limit order whose limit is
  * not reached. Undefined when it does nothing.
  */
 export function triggerOf(order: Order, quote: Quote): "fill" | "stop_reached" | undefined {
@@ -188,7 +188,7 @@ export function reachStop(order: Order, context: Context): TradingDecision<Order
   return changed(order, { stop_reached: true }, context);
 }
 
-/** What a fill came to: the order, and what it opened unless it was rejected. */
+/** Result of a fill: the order, and its execution unless it was rejected. */
 export interface Filled {
   readonly order: Order;
   readonly executed: Executed | undefined;
@@ -218,7 +218,7 @@ function isVoid(order: Order, { orders_void_at: at }: Account): boolean {
 
 /**
  * Fills a pending order at the newest price, which is the order's or a better one for a limit and may be worse for a
- * stop. What the account or the symbol does not allow then rejects it; an old price or a liquidation leaves it pending.
+ * stop. The terms of account and symbol can reject it; an old price or a liquidation leaves it pending.
  */
 export function fillOrder(
   state: OpeningState,
@@ -234,7 +234,7 @@ export function fillOrder(
   const request = { symbol, side, lots, stop_loss, take_profit, order_id: order.id };
   const opening = openAtMarket(state, market, request, context);
   if (!opening.ok) {
-    // What another position lacks is no fault of this order, which waits for it as for a price.
+    // A missing price of another position is no fault of this order, which waits for it as for its own.
     const isOwn = (opening.refusal.extra?.["symbol"] ?? symbol) === symbol;
     const reason = isOwn ? rejections[opening.refusal.code] : undefined;
     if (reason === undefined) return opening;

@@ -45,7 +45,7 @@ export interface Position {
   readonly margin_terms: readonly MarginTerm[];
   /** The `pos_version` that the last write of this position gave to the balance; 0 until a commit writes it. */
   readonly pos_version: number;
-  /** What its source calls it; absent in positions of this service. */
+  /** Name at its source; absent in positions of this service. */
   readonly source_position_id?: string;
   /** Number of the item of its source that changed its lots last; absent where no item did. */
   readonly feed_seq?: string;

@@ -9,7 +9,7 @@ import { type Rational, rational, roundHalfAway, shortDecimalText, zero } from "
 import { isCutOff } from "./pricing/source.ts";
 import { isMarketOpen, type TradingSymbol } from "./pricing/symbol.ts";
 
-/** What the profit of a closed or open position is made of. */
+/** Input to the profit of a closed or open position. */
 export interface Deal {
   readonly side: SideName;
   readonly lots: string;
@@ -42,9 +42,9 @@ export function grossProfit(market: Market, symbol: TradingSymbol, deal: Deal, p
 }
 
 /**
- * What a position is worth now. `stale`: a price it needs is missing, or too old while its market is open, or the
- * source it came from is silent; such a value is for information, and nothing is decided on it. `open`: its symbol can
- * be executed.
+ * Value of a position now. `stale`: a price it needs is missing, or too old while its market is open, or the source it
+ * came from is silent; such a value is for information, and nothing is decided on it. `open`: its symbol can be
+ * executed.
  */
 export interface Valuation {
   readonly position: Position;
@@ -55,13 +55,13 @@ export interface Valuation {
   /** The profit before costs in the symbol's quote currency, exact; undefined without a price or a way to convert. */
   readonly quote_profit: Rational | undefined;
   readonly conversion: Conversion | undefined;
-  /** What no pair leads from, although its price is known; a pair that has no price yet is one to wait for. */
+  /** The conversion that no pair makes, although the price is known; a pair without a price yet is waited for. */
   readonly unconverted: Unconverted | undefined;
   readonly stale: boolean;
   readonly open: boolean;
 }
 
-/** What the positions of one symbol and side, one currency and one source share at a moment of a market. */
+/** Shared by the positions of one symbol and side, one currency and one source at a moment of a market. */
 interface Mark {
   readonly price: string | null;
   readonly quote_at: string | null;
@@ -71,7 +71,7 @@ interface Mark {
   readonly open: boolean;
 }
 
-/** What is known of a market at a moment: neither it nor a position ever changes, so nothing is computed twice. */
+/** Values of a market at a moment: neither it nor a position ever changes, so nothing is computed twice. */
 interface Valued {
   readonly now: string;
   readonly marks: Map<string, Mark>;

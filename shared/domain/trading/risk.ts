@@ -39,8 +39,8 @@ export interface PlatformRun {
 }
 
 /**
- * What is remembered of an account's margin. `armed`: the next time it falls to its call level a margin call is
- * announced. `episode` counts the margin calls.
+ * State of an account's margin. `armed`: the next time it falls to its call level a margin call is announced. `episode`
+ * counts the margin calls.
  */
 export interface Risk {
   readonly account_id: string;

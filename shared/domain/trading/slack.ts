@@ -11,7 +11,7 @@ export interface Slack {
   readonly gain: bigint | undefined;
 }
 
-/** What one unit of a symbol's price can at most cost and earn, falling and rising, in units of the account. */
+/** Largest cost and gain of one unit of a symbol's price, falling and rising, in units of the account. */
 export interface Sensitivity {
   readonly symbol: TradingSymbol;
   readonly quote: Quote;
@@ -88,7 +88,7 @@ interface Reached {
 interface Divided {
   /** Symbols whose triggers stay. */
   readonly kept: ReadonlySet<string>;
-  /** What each of the others has. */
+  /** Share of each of the others. */
   readonly share: Slack;
 }
 

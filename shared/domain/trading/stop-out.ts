@@ -26,7 +26,7 @@ export interface MarginState extends Holdings {
   readonly ask?: AskPlatform;
 }
 
-/** What an evaluation came to. */
+/** Result of an evaluation. */
 export interface Evaluation {
   readonly risk: Risk;
   readonly metrics: Metrics;
@@ -92,7 +92,7 @@ export function evaluateMargin(
   return decide(state, rearmed, context);
 }
 
-/** What is asked of the platform of the account; a run that was begun goes on to its end. */
+/** Asks the platform of the account; a run that was begun goes on to its end. */
 function requested(step: Stepped, state: MarginState, values: readonly Valuation[]): Stepped {
   const { ask, account, balance, positions } = state;
   if (ask === undefined) return step;
@@ -109,7 +109,7 @@ interface Started {
 
 interface Stepped extends Started {
   readonly closed: readonly Trade[];
-  /** What is asked of a platform; absent where nothing is. */
+  /** Requests to a platform; absent where there are none. */
   readonly asked?: readonly TradingChange[];
 }
 
@@ -177,7 +177,7 @@ function decisive(book: Book, values: readonly Valuation[], now: string): Metric
   };
 }
 
-/** What one step has closed; it is finished when there is nothing left to do, or nothing that can be done. */
+/** Closes of one step; it is finished when nothing is left to do, or nothing can be done. */
 interface Progress {
   readonly book: Book;
   readonly values: readonly Valuation[];
@@ -202,7 +202,7 @@ function closeInOrder(
   return { ...progress, finished: true };
 }
 
-/** Closes a position, or in partial mode as little of it as is enough. What cannot be converted now is left open. */
+/** Closes a position, or in partial mode as little of it as is enough. One that cannot be converted now stays open. */
 function closeVictim(
   progress: Progress,
   victim: Valuation,

@@ -28,8 +28,8 @@ export interface StoredRisk extends Risk {
   /** When credit of the account ends next, RFC 3339: it is judged then. Absent where none does. */
   readonly credit_ends_at?: string;
   /**
-   * What wrote it last: a commit that changed what margin depends on, or an evaluation at the newest prices. What an
-   * evaluation leaves is handed over like a commit where credit ends before the next sweep.
+   * Its last writer: a commit that changed the basis of margin, or an evaluation at the newest prices. The state after
+   * an evaluation is handed over like a commit where credit ends before the next sweep.
    */
   readonly left_by?: "commit" | "evaluation";
 }

@@ -22,7 +22,7 @@ export function swapMinor(
   return swapOf(symbol, position, nights, path.rate);
 }
 
-/** What the swap of a night is computed from. */
+/** Terms that the swap of a night is computed from. */
 interface SwapTerms extends Pick<TradingSymbol, "point" | "contract_size"> {
   readonly swap: Pick<TradingSymbol["swap"], "type" | "long" | "short">;
 }

@@ -45,7 +45,7 @@ export interface Trade {
   readonly version: number;
 }
 
-/** What a closed trade came to after all costs; null while it is open. */
+/** Net profit of a closed trade after all costs; null while it is open. */
 export function netMinor(trade: Trade): bigint | null {
   if (trade.gross_minor === null) return null;
   return trade.gross_minor + trade.commission_minor + trade.swap_minor + trade.conversion_fee_minor;

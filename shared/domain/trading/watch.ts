@@ -20,7 +20,7 @@ import type { Trade } from "./trade.ts";
 /** Changes of one transaction, its events and its stored answer left room for. */
 const maxChanges = limits.commit.max_items - 2;
 
-/** What an account holds after a decision: its changes carry the account, the balance and the positions they leave. */
+/** Holdings of an account after a decision: its changes carry the account, the balance and the positions they leave. */
 function holdingsAfter(before: Holdings, changes: readonly TradingChange[]): Holdings {
   let { account, balance } = before;
   const positions = new Map(before.positions.map((position) => [position.id, position]));
@@ -89,15 +89,15 @@ function withoutCall({ result }: Accepted<Evaluation>, { account, risk }: Watche
   return { result: { ...result, risk: { ...result.risk, armed, episode } }, events: [] };
 }
 
-/** What an evaluation came to, and whether the transaction could not hold all of what is to be watched. */
+/** An evaluation, and whether the transaction could not hold all triggers. */
 export interface Evaluated extends Evaluation {
   /** Evaluate again at once: a liquidation is under way, or there is more to write than fits one transaction. */
   readonly again: boolean;
 }
 
 /**
- * Who closes the positions of an account at its stop-out level. What a platform holds of an account that is linked to
- * it is closed there, where this service decides by commands.
+ * Who closes the positions of an account at its stop-out level. Positions at a platform of an account that is linked to
+ * it are closed there, where this service decides by commands.
  */
 export function liquidationOf(
   { account, positions }: Holdings,

@@ -1,7 +1,7 @@
 import counted from "./event-units.json" with { type: "json" };
 import type { Prices } from "./prices.ts";
 
-/** What is done behind a request, by functions that no caller waits for. */
+/** Work behind a request, by functions that no caller waits for. */
 export interface BackgroundWork {
   readonly write_units: number;
   readonly read_units: number;
@@ -12,13 +12,13 @@ export interface BackgroundWork {
   readonly gigabyte_seconds: number;
 }
 
-/** What an event causes after the commit that caused it, by the number of endpoints that it goes to. */
+/** Work after the commit of an event, by the number of endpoints that it goes to. */
 export type EventUnits = Readonly<Record<string, BackgroundWork>>;
 
 /** The committed count: `npm run bench:units` writes it. */
 export const eventUnits: EventUnits = counted;
 
-/** What is stated of events and not counted. */
+/** Facts about events that are stated and not counted. */
 export const eventTraffic = {
   /** A message is sent, received and deleted: alone at worst, ten in a call at best. */
   calls_per_message: 3,
@@ -27,8 +27,8 @@ export const eventTraffic = {
 } as const;
 
 /**
- * What an event to so many endpoints causes. Between two counts it lies on the line through them, and beyond the last
- * on that through the last two.
+ * Work of an event to so many endpoints. Between two counts it lies on the line through them, and beyond the last on
+ * that through the last two.
  */
 export function workOfEvent(units: EventUnits, endpoints: number): BackgroundWork {
   const counts = Object.keys(units).map(Number);
@@ -48,8 +48,8 @@ export function workOfEvent(units: EventUnits, endpoints: number): BackgroundWor
 }
 
 /**
- * What one event to so many endpoints costs at list prices, in US dollars: the database, the functions, the queues and
- * the transfer of its deliveries, without logs and traces.
+ * Cost of one event to so many endpoints at list prices, in US dollars: the database, the functions, the queues and the
+ * transfer of its deliveries, without logs and traces.
  */
 export function eventDollars(endpoints: number, prices: Prices): number {
   const work = workOfEvent(eventUnits, endpoints);

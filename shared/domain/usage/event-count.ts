@@ -1,4 +1,4 @@
-/** What is counted of a published event. */
+/** Counted members of a published event. */
 export interface CountedEvent {
   readonly sequence: number;
   /** When it was published, RFC 3339 UTC. */

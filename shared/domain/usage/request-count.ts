@@ -1,4 +1,4 @@
-/** What requests took. */
+/** Resources that requests used. */
 export interface RequestUsage {
   readonly requests: number;
   /** Those of them that are no GET. */
@@ -34,7 +34,7 @@ export function addUsage(a: RequestUsage, b: RequestUsage): RequestUsage {
   };
 }
 
-/** What the log line of one request says that it took. */
+/** Usage in the log line of one request. */
 export function usageOfRequest(line: Readonly<Record<string, unknown>>): RequestUsage {
   const { method, duration_ms, memory_mb, read_units, write_units } = line;
   const function_ms = amount(duration_ms);

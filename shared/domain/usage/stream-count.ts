@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 
-/** What connections of the stream took, as API Gateway meters it. */
+/** Usage of connections of the stream, as API Gateway meters it. */
 export interface StreamUsage {
   /** Messages that connections took, and messages of their clients, each once for every 32 KB that it begins. */
   readonly messages_sent: number;

@@ -1,7 +1,7 @@
 import { addUsage, noUsage, type RequestUsage, usageOfRequest } from "./request-count.ts";
 import { addStream, connectionMinutes, noStream, type StreamUsage } from "./stream-count.ts";
 
-/** What one caller took in one hour. */
+/** Usage of one caller in one hour. */
 export interface CallerUsage {
   readonly tenant_id: string;
   readonly actor_id: string;

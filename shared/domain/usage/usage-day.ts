@@ -1,7 +1,7 @@
 import type { RequestUsage } from "./request-count.ts";
 import type { StreamUsage } from "./stream-count.ts";
 
-/** What one caller took in one hour. */
+/** Usage of one caller in one hour. */
 export interface UsageHour {
   /** When its log was read, RFC 3339 UTC with milliseconds: an earlier reading does not replace a later one. */
   readonly read_at: string;

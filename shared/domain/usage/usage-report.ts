@@ -5,7 +5,7 @@ import { addUsage, noUsage, type RequestUsage } from "./request-count.ts";
 import { addStream, noStream, type StreamUsage } from "./stream-count.ts";
 import { eventsByEndpoints, type UsageDay, type UsageHour } from "./usage-day.ts";
 
-/** What a report is of. */
+/** Scope of a report. */
 export interface UsageScope {
   /** First and last day. */
   readonly from: string;
@@ -22,8 +22,8 @@ interface Row {
 }
 
 /**
- * What requests cost at the list prices of a region, in US dollars: the gateway, the function and the database, without
- * what is done behind them.
+ * Cost of requests at the list prices of a region, in US dollars: the gateway, the function and the database, without
+ * the work behind them.
  */
 export function dollarsOf(usage: RequestUsage, prices: Prices): number {
   const { requests, read_units, write_units, memory_mb_ms } = usage;
@@ -35,7 +35,7 @@ export function dollarsOf(usage: RequestUsage, prices: Prices): number {
   );
 }
 
-/** What the gateway charges for the stream at the list prices of a region, in US dollars. */
+/** Charge of the gateway for the stream at the list prices of a region, in US dollars. */
 export function streamDollars(usage: StreamUsage, prices: Prices): number {
   const { messages_sent, messages_received, connection_minutes } = usage;
   return (
@@ -53,7 +53,7 @@ export function pricedRegion(region: string | undefined): Region {
   return regions.find((each) => each === region) ?? regions[0];
 }
 
-/** What these days show of a scope, in their order, with dollars at the prices of a region. */
+/** Report of these days in a scope, in their order, with dollars at the prices of a region. */
 export function usageReport(scope: UsageScope, days: readonly UsageDay[], region: Region): UsageBody {
   const { from, to, actor_id, route_group } = scope;
   const prices = pricesOf(region);
@@ -63,7 +63,7 @@ export function usageReport(scope: UsageScope, days: readonly UsageDay[], region
   const streamed = wanted.flatMap(streamOf);
   const all = rows.reduce((sum, { usage }) => addUsage(sum, usage), noUsage);
   const stream = streamed.reduce((sum, { usage }) => addStream(sum, usage), noStream);
-  // What each kind of usage costs; together they are the cost of everything that is shown.
+  // Cost of each kind of usage; together they are the whole cost.
   const costs = [
     dollarsOf(all, prices),
     sumOf(published, ({ dollars }) => dollars),
@@ -104,7 +104,7 @@ function rowsOf(stored: UsageDay): Row[] {
   return sorted.map(([route_group, usage]) => ({ day, actor_id, route_group, usage }));
 }
 
-/** What an actor took of the stream on a day; nothing for one that had no part in it. */
+/** Usage of the stream by an actor on a day; empty for one that had no part in it. */
 function streamOf(stored: UsageDay) {
   const { day, actor_id } = stored;
   const hours = hoursOf(stored).flatMap(({ stream }) => stream ?? []);

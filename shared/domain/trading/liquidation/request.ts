@@ -22,7 +22,7 @@ import { metricsBody, type RequestedRun, type Risk, stopOutEvent } from "../risk
 import { isPast } from "./settle.ts";
 import { closingOrder, standingOf } from "./standing.ts";
 
-/** What is known of the platform that closes the positions of an account by commands. */
+/** State of the platform that closes the positions of an account by commands. */
 export interface Requested {
   /** The source that the account is linked to; undefined where it is linked to none. */
   readonly source: FeedSource | undefined;
@@ -48,7 +48,7 @@ interface Projection {
   readonly values: readonly Valuation[];
 }
 
-/** What is to be done besides, and the risk that it leaves. */
+/** Further changes, and the risk after them. */
 export type Step = Extract<TradingDecision<Risk>, { ok: true }>;
 
 /** Codes of a bridge that closed nothing because the position had moved: its deal is on the way. */
@@ -56,9 +56,9 @@ const movedThere = ["lots_changed", "position_not_found"];
 
 /**
  * Decides what the platform of an account is to close, and books nothing: its deals close the positions, at its prices.
- * What was asked for counts as closed, so no more is asked for than the level demands. A command that waits is
- * cancelled when the level does not demand it any more. The run ends with one `stop.out` when the level is above and
- * nothing that was asked for can still happen.
+ * Requested lots count as closed, so no more is asked for than the level demands. A command that waits is cancelled
+ * when the level does not demand it any more. The run ends with one `stop.out` when the level is above and nothing that
+ * was asked for can still happen.
  */
 export function requestCloses(state: Evaluating, market: Market, context: Context): Step {
   const sorted = state.commands.map((command) => ({ command, fate: fateOf(command, state, context) }));
@@ -97,7 +97,7 @@ export function requestCloses(state: Evaluating, market: Market, context: Contex
   return announcing({ ok: true as const, result, changes: changes as readonly TradingChange[], events });
 }
 
-/** What is known of a command: the command as it is from now on, or what it means for what is asked for next. */
+/** The fate of a command: the command as it is from now on, or its meaning for the next requests. */
 type Fate = "counts" | "is_open" | "refused" | "is_past" | LiquidateCommand;
 
 function fateOf(command: LiquidateCommand, { positions }: Holdings, context: Context): Fate {

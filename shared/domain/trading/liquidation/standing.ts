@@ -2,14 +2,14 @@ import { creditAt } from "../../internal-money/credit-lots.ts";
 import { type Holdings, type MarginStatus, marginStatus, positionMargin, usedMargin } from "../margin.ts";
 import type { Valuation } from "../profit.ts";
 
-/** What a position counts in a decision: what is gained at an old price is believed, what is lost is not. */
+/** Value of a position in a decision: a gain at an old price counts, a loss does not. */
 function countedMinor({ stale, floating_minor }: Valuation): bigint {
   return stale && floating_minor < 0n ? 0n : floating_minor;
 }
 
 /** Where an account stands for a decision. */
 export interface Standing {
-  /** What decides a stop-out, in minor units: also what operations that are put aside would add. */
+  /** Equity that decides a stop-out, in minor units: with credits of operations that are put aside. */
   readonly equity: bigint;
   readonly used: bigint;
   readonly status: MarginStatus;
@@ -31,7 +31,7 @@ export function standingOf(
 
 /**
  * The positions that a liquidation may close, in the order it closes them. Those whose market is closed or whose price
- * is old cannot be executed. What one is worth does not depend on the others, so the order holds for the whole step.
+ * is old cannot be executed. The worth of one does not depend on the others, so the order holds for the whole step.
  */
 export function closingOrder(
   { account, balance }: Pick<Holdings, "account" | "balance">,

@@ -87,7 +87,7 @@ function underNights(
   return after;
 }
 
-/** What decisions see of an account, where due nights make its positions others than they are stored. */
+/** State of an account for decisions, where due nights change its stored positions. */
 export interface NightState {
   readonly account: Account;
   readonly balance: Balance;

@@ -9,8 +9,8 @@ import { nightsOf, swapOf } from "../swap.ts";
 import { rolloverMs } from "./clock.ts";
 
 /**
- * What every position of a symbol and an account currency is charged by for one night, fixed by the first that needs
- * it: terms and rate do not change afterwards.
+ * Charge for one night of every position of a symbol and an account currency, fixed by the first that needs it: terms
+ * and rate do not change afterwards.
  */
 export interface Rollover {
   readonly tenant_id: string;
@@ -59,7 +59,7 @@ export function draftRollover(
   };
 }
 
-/** What a position is charged or gets for a night, in minor units. */
+/** Charge or gain of a position for a night, in minor units. */
 export function nightMinor(
   rollover: Rollover,
   position: Pick<Position, "side" | "lots" | "open_price" | "currency">,

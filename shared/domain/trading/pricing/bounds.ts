@@ -29,7 +29,7 @@ function referenceOf(quote: Quote, now: string): string | undefined {
   return today ? quote.reference : quote.bid;
 }
 
-/** What the prices after a quote of this bid are measured from on the same day. */
+/** Reference of the prices after a quote of this bid on the same day. */
 export function nextReference(before: Quote | undefined, bid: string, now: string): string {
   const today = before !== undefined && before.received_at.slice(0, 10) === now.slice(0, 10);
   return (today ? referenceOf(before, now) : undefined) ?? bid;
@@ -78,7 +78,7 @@ export function isOutOfBounds({ lowest, highest }: PriceBounds, bid: string, ask
 /**
  * Refuses to open more where a profit could take the balance beyond its bound: while the balance is above the half that
  * is not kept for trading, and when the positions would be worth more than the other half allows; the proof is at
- * `limits.trading.max_worth_minor`. What makes the positions worth less is never refused, and a close does not ask.
+ * `limits.trading.max_worth_minor`. An execution that lowers the worth is never refused, and a close does not ask.
  */
 export function refuseExposure(
   market: Market,
@@ -111,7 +111,7 @@ function atReferences(market: Market, now: string): Market {
   return { ...market, quotes: new Map(quotes) };
 }
 
-/** What positions are worth together, each rounded by itself; those of the same lots and price are worth the same. */
+/** Worth of positions together, each rounded by itself; those of the same lots and price are worth the same. */
 function worthMinor(market: Market, positions: readonly Position[], currency: CurrencyCode): bigint {
   const known = new Map<string, bigint>();
   return positions.reduce((sum, { symbol, lots, open_price }) => {
@@ -123,7 +123,7 @@ function worthMinor(market: Market, positions: readonly Position[], currency: Cu
   }, 0n);
 }
 
-/** What lots of a symbol are worth at a price, with the commission of both sides, in minor units rounded up. */
+/** Worth of lots of a symbol at a price, with the commission of both sides, in minor units rounded up. */
 function worthOf(
   market: Market,
   name: string,

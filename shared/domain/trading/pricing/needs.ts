@@ -1,7 +1,7 @@
 import { wholeOf } from "../../../currencies.ts";
 import type { TradingSymbol } from "./symbol.ts";
 
-/** What must be known of a symbol to tell whether it converts. */
+/** Members of a symbol that tell whether it converts. */
 export type Pair = Pick<TradingSymbol, "symbol" | "calc_mode" | "base_currency" | "quote_currency" | "commission">;
 
 /** The currency that a conversion in two steps goes over. */

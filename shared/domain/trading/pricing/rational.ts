@@ -1,4 +1,3 @@
-/** What an exact number is computed with: another one, or the text or integer of one. */
 type Operand = Rational | string | bigint;
 
 /**

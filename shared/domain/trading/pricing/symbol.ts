@@ -12,7 +12,7 @@ export interface TradingSymbol
   readonly swap_since?: string;
 }
 
-/** What the clock says of a symbol's market. */
+/** State of a symbol's market by the clock. */
 export interface MarketClock {
   readonly market_status: MarketStatusName;
   readonly next_open_at: string | null;

@@ -4,7 +4,7 @@ import type { Quote, SourceMark } from "./quote.ts";
 import { type Rational, rational } from "./rational.ts";
 import { reportedPrice, type TradingSymbol } from "./symbol.ts";
 
-/** What a source sends of a price. */
+/** A price from a source. */
 export interface Tick {
   readonly bid: string;
   readonly ask: string;
@@ -30,7 +30,7 @@ export type TickFault =
   | "deviation_unconfirmed";
 
 /**
- * What became of a tick: the quote it makes, or why it makes none. `memory` is the quote before it with what has to be
+ * Result of a tick: the quote it makes, or why it makes none. `memory` is the quote before it with what has to be
  * remembered of the tick; absent when nothing has to.
  */
 export type TickOutcome =
