@@ -13,7 +13,7 @@ import { tradingRef, writeTrading } from "../trading/items.ts";
 import { decideTransaction } from "../trading/margin.ts";
 import { decideCommand } from "./commands.ts";
 
-/** What is noted of the operation that an acknowledgement names, to be read with its command. */
+/** The note of the operation that an acknowledgement names, to be read with its command. */
 export function noteRef(
   sourceId: string,
   { operation_id: id }: Pick<AckCommand, "operation_id">,
@@ -75,7 +75,7 @@ export async function decideMove(
   return { ...committable, changes: [...committable.changes, freedNote(note, context)] };
 }
 
-/** What is noted of an operation of the source that the account of a transaction is linked to. */
+/** The note of an operation of the source that the account of a transaction is linked to. */
 async function noteOf(load: Load, id: string, operation_id: string): Promise<Dedup | undefined> {
   const { transaction } = await load({ transaction: ref.transaction(id) });
   if (transaction === undefined) return undefined;
@@ -84,7 +84,7 @@ async function noteOf(load: Load, id: string, operation_id: string): Promise<Ded
   return source === undefined ? undefined : (await load(noteRef(source, { operation_id }))).note;
 }
 
-/** What the leg of a transaction adds to its account that an operation was claimed for. */
+/** Amount that a leg of a transaction adds to its account, for the leg that an operation was claimed for. */
 function claimedMinor(transaction: Transaction, operation_id: string): bigint | undefined {
   const entry = transaction.platform_operations?.find((each) => each.operation_id === operation_id);
   return entry?.leg === "reverse" ? transaction.reverse_minor : forwardMinor(transaction);

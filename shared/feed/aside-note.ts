@@ -12,7 +12,7 @@ function moneyOf({ aside_account_id, aside_minor }: AsideMoney = {}): AsideMoney
   return aside_account_id === undefined || aside_minor === undefined ? {} : { aside_account_id, aside_minor };
 }
 
-/** What an item that is set aside is joined by later. Another one under its name changes none of that. */
+/** The members by which an item that is set aside is joined later. Another one under its name changes none of that. */
 function joinedBy(mark: Dedup | undefined): AsideNote {
   if (mark?.status !== "rejected" || mark.contents === undefined) return {};
   const { contents, reject_id } = mark;
@@ -20,8 +20,8 @@ function joinedBy(mark: Dedup | undefined): AsideNote {
 }
 
 /**
- * Notes an item as rejected with the reason, unless it was applied or put aside meanwhile. What its name has applied
- * stays noted.
+ * Notes an item as rejected with the reason, unless it was applied or put aside meanwhile. The contents that its name
+ * has applied stay noted.
  * @param money what money of an account depends on it from now on; without it, what did so far
  * @param sets where it is set aside from now on until a transaction is approved
  */
@@ -48,7 +48,7 @@ export function noteAside(
   const result: Verdict = { status: "rejected", code, detail, ...possible };
   const { id, known } = rejectOf(run, reading, records);
   const isNoted = known !== undefined || (mark?.status === "rejected" && mark.seq === seq);
-  // What sets it aside is noted with that, whatever was noted before.
+  // An item that is set aside is noted so, whatever was noted before.
   if (isNoted && run.retried === undefined && sets === undefined) return { ok: true, result, changes: [], events: [] };
   const joined = sets === undefined ? joinedBy(mark) : { ...withContent(undefined, content), reject_id: id };
   const after = markOf(run, reading, mark, now, { ...result, ...joined, ...(money ?? moneyOf(mark)) });

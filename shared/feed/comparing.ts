@@ -108,7 +108,7 @@ function uncomparable({ platform_login }: SnapshotAccountBody, account_id: strin
   };
 }
 
-/** What a drift has of an account that can be adopted; all positions where they are more than one commit can adopt. */
+/** The parts of an account in a drift that can be adopted; all positions where one commit cannot adopt them. */
 function adoptable({ positions, ...money }: Omit<SnapshotAccountBody, "platform_login">) {
   const { length: position_count } = positions;
   if (position_count > limits.trading.max_positions) return {};
@@ -154,8 +154,8 @@ async function compareHeld(
 }
 
 /**
- * What an account booked since a snapshot, or so shortly before that its items may not have come, and what a platform
- * is still asked to follow; undefined where that is more than a comparison looks at.
+ * Bookings of an account since a snapshot, or so shortly before that their items may not have come, and those that a
+ * platform is still asked to follow; undefined where they are more than a comparison looks at.
  */
 async function effectsOf(comparing: Comparing, held: Holdings, moment: Moment): Promise<readonly Effect[] | undefined> {
   const [entries, followed] = await Promise.all([entriesOf(comparing, held, moment), settlementsOf(held.balance)]);

@@ -45,7 +45,7 @@ export interface FeedRun extends Attempted {
   readonly source: FeedSource;
   /** Identifier of the reject that is tried again, and is resolved when it is applied. */
   readonly retried?: string;
-  /** What a person says of money that could be that of a transaction. */
+  /** Statement of a person about money that could be that of a transaction. */
   readonly said?: RetryFeedReject;
 }
 
@@ -59,7 +59,7 @@ export function itemContext(run: FeedRun, reading: ItemReading): Context {
   return origin !== undefined && (isMoney || run.retried !== undefined) ? { ...untold, origin } : untold;
 }
 
-/** What a try came to before a refused item is put aside. */
+/** Result of a try before a refused item is put aside. */
 export type Verdict = { readonly status: "applied" | "duplicate"; readonly made: Made } | Earlier;
 
 interface Earlier {
@@ -67,7 +67,7 @@ interface Earlier {
   readonly code: string;
   readonly detail: string;
   readonly candidates?: readonly string[];
-  /** What an item that this decision sets aside does to the money of its account; absent for every other one. */
+  /** Effect of an item that this decision sets aside on the money of its account; absent for every other one. */
   readonly aside_minor?: bigint;
 }
 
@@ -111,7 +111,7 @@ interface Account {
 }
 
 /**
- * Money that a platform moved. What it could be the money of is looked for after the account was read: money that is
+ * Money that a platform moved. Its candidate transactions are looked for after the account was read: money that is
  * booked between the two changes the account, and the decision is made again.
  */
 function decideOperation(

@@ -86,7 +86,7 @@ export class Explanations {
     this.most = most;
   }
 
-  /** What may explain that an account differs: items that were put aside, commands, and money that no item reported. */
+  /** Possible causes of a difference: items that were put aside, commands, and money that no item reported. */
   async of(login: string, accountId: string | null): Promise<Drift["explained_by"]> {
     const [aside, unreported] = await Promise.all([
       this.asideOf(login, accountId),

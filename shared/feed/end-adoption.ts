@@ -19,8 +19,7 @@ import { readFeedItem } from "./read-items.ts";
 /**
  * Ends the adoption of an account: opens the positions that its commit had no room for, and then retries what was put
  * aside of it, in its order: items that its snapshot includes are resolved as `in_baseline`, later ones are applied.
- * One that waits for another one is tried again. What there is no time for, or what a process left that has died, is
- * done by the sweep.
+ * One that waits for another one is tried again. The sweep does the rest when time runs out or the process dies.
  */
 export async function endAdoption(drift: Drift, remainingMs: () => number): Promise<void> {
   if (drift.retry_at === undefined || !(await openAndRetry(drift, remainingMs))) return;

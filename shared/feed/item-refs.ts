@@ -9,7 +9,7 @@ import { orderRef, positionRef } from "./marks.ts";
 import { isCommandId, nameOf } from "./operation-links.ts";
 import { rejectRefs } from "./rejects.ts";
 
-/** What is noted of an item, and the reject that it is where it is tried again. */
+/** The note of an item, and its reject where it is tried again. */
 export function recordRefs({ source, retried }: FeedRun, { dedup }: ItemReading) {
   const mark = tradingRef.dedup(source.id, ...dedup);
   return { mark, ...(retried === undefined ? {} : { reject: tradingRef.feedReject(source.id, retried) }) };
@@ -34,7 +34,7 @@ export function refsOf(run: FeedRun, reading: GoodReading): Readonly<Record<stri
 /** An item of one type. */
 export type ItemOf<T extends ReadItem["type"]> = Extract<ReadItem, { type: T }>;
 
-/** What an operation is decided on by what it says itself. */
+/** The items that an operation names by its own members. */
 export function operationRefs(run: FeedRun, reading: GoodReading, { data }: ItemOf<"balance_operation">) {
   const name = nameOf(data, run.said);
   const command = name !== undefined && isCommandId(name);
@@ -59,7 +59,7 @@ type AccountItemRefs = ReturnType<typeof recordRefs> & {
   readonly closed?: Ref<Dedup>;
 };
 
-/** What an item about the positions of an account is decided on by what it says itself. */
+/** The items that an item about the positions of an account names by its own members. */
 export function accountItemRefs(run: FeedRun, reading: GoodReading, item: AccountItem): AccountItemRefs {
   if (item.type === "deal_reversal") {
     const named = (action: "open" | "close") => tradingRef.dedup(run.source.id, action, item.data.deal_id);
@@ -76,7 +76,7 @@ export function accountItemRefs(run: FeedRun, reading: GoodReading, item: Accoun
   };
 }
 
-/** What an order is decided on by what it says itself. */
+/** The items that an order names by its own members. */
 export function orderRefs(run: FeedRun, reading: GoodReading, { data }: ItemOf<"order">) {
   const position = data.status === "pending" ? null : (data.position_id ?? null);
   return {

@@ -22,7 +22,7 @@ export async function settleItem(given: FeedRun, placed: PlacedItem): Promise<Fe
   return resultOf(seq, outcome.result);
 }
 
-/** What the audit keeps of a person's try of a rejected item, where no event says what came of it. */
+/** The audit entry of a person's try of a rejected item, where no event reports the result. */
 export function retriedAudit({ id }: Pick<FeedSource, "id">, seq: string): NonNullable<FeedRun["audited"]> {
   const resource = { type: "feed_source", id };
   return (result) => ({
@@ -31,7 +31,7 @@ export function retriedAudit({ id }: Pick<FeedSource, "id">, seq: string): NonNu
   });
 }
 
-/** What became of an item, as the API shows it. */
+/** The result of an item, as the API shows it. */
 export function resultOf(seq: string, result: Verdict): FeedResultBody {
   if (result.status !== "rejected") return { seq, status: result.status, ...result.made };
   const { candidates, aside_minor: _minor, ...rest } = result;

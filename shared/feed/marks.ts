@@ -11,7 +11,7 @@ import type { Reads } from "../trading/holdings.ts";
 import { tradingRef } from "../trading/items.ts";
 import { ledgerSince } from "../trading/since-debit.ts";
 
-/** What is noted of an item: what became of it, and when it is tried again, the reject that it is. */
+/** The notes of an item: its result, and its reject when it is tried again. */
 export interface Records {
   readonly mark: Dedup | undefined;
   readonly reject?: FeedReject | undefined;
@@ -69,7 +69,7 @@ export function adoptedBefore(run: Parameters<typeof markOf>[0], reading: Named,
   return { ok: true, result: { status: "duplicate", made: {} }, changes, events: [] } as const;
 }
 
-/** What a deal is taken back by, from what was noted of it; undefined where nothing is left to take back. */
+/** The record that takes back a deal, from its note; undefined where nothing is left to take back. */
 export function takenBackBy(deal: Dedup | undefined): DealUndo | undefined {
   return deal?.undo === undefined ? undefined : (JSON.parse(deal.undo) as DealUndo);
 }
@@ -110,7 +110,7 @@ export function withoutUndo<R extends { readonly status: string }>(
   return { ...decision, changes: [...decision.changes, { op: "mark", before, after }] };
 }
 
-/** What is noted of the deal that a reversal takes back: a close before the opening that has the same name. */
+/** The note of the deal that a reversal takes back: a close before the opening that has the same name. */
 export function lastOf({
   opened,
   closed,

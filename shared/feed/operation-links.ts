@@ -17,12 +17,12 @@ import { sinceDebit, sinceMoment } from "../trading/since-debit.ts";
 import { driftRef } from "./drift-refs.ts";
 import type { FeedReads } from "./unjoined-legs.ts";
 
-/** What is known of the transactions that an operation could be the money of. */
+/** The transactions that an operation could be the money of. */
 export type Linked = Omit<OperationLinks, "tenant" | "said">;
 
 /**
- * What an operation is linked with: the transaction that it names, itself or by a command, the newest command about it,
- * and the transaction or the command that it was claimed for before it came. Most operations need no read for this.
+ * The links of an operation: the transaction that it names, itself or by a command, the newest command about it, and
+ * the transaction or the command that it was claimed for before it came. Most operations need no read for this.
  */
 export async function linksOf(
   { tenant_id, source, reads, at }: Reading,
@@ -76,7 +76,7 @@ export function nameOf({ reference }: Operation, said: RetryFeedReject | undefin
   return said?.transaction_id ?? said?.command_id ?? reference ?? undefined;
 }
 
-/** What a person says of an operation that they try again. */
+/** The decision of a person who tries an operation again. */
 export function spokenOf(said: RetryFeedReject | undefined): OperationLinks["said"] {
   const named = said?.transaction_id ?? said?.command_id;
   if (named !== undefined) return "is_named";
@@ -84,7 +84,7 @@ export function spokenOf(said: RetryFeedReject | undefined): OperationLinks["sai
   return said?.confirm_new ? "is_new" : undefined;
 }
 
-/** What an operation that is known already has made: the money of a transaction, or what a command asked for. */
+/** The owner of an operation that is known already: a transaction or a command. */
 export function madeBy({ owner_id: id }: { readonly owner_id: string }): Made {
   return isCommandId(id) ? { command_id: id } : { transaction_id: id };
 }

@@ -69,7 +69,7 @@ function wellFormed(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name.toWellFormed(), wellFormed(each)]));
 }
 
-/** What makes an item one of a kind at its source, whatever its number is. */
+/** The identity of an item at its source, whatever its number is. */
 function dedupOf(item: ReadItem): DedupName {
   switch (item.type) {
     case "execution":

@@ -49,7 +49,7 @@ export async function decideTake(
     const occupied = new Set([...lanes.keys()].filter((lane) => lanes.get(lane)));
     decision = takeCommands(waiting, occupied, { max, lease_seconds }, context);
     if (!decision.ok || decision.result.length === max || nowMs() >= until) break;
-    // What waits for its lane now is not looked at again: only what is taken so far goes on to the next page.
+    // Commands that wait for their lane now are not looked at again: the next page needs only those taken so far.
     const taken = new Set(decision.result.map((command) => command.id));
     free = waiting.filter((command) => taken.has(command.id));
   }

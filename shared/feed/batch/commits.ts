@@ -30,7 +30,7 @@ interface Announcement {
   readonly place: number;
 }
 
-/** What a commit comes to with one more decision. */
+/** The changes of a commit with one more decision. */
 interface Merged {
   readonly changes: ReadonlyMap<string, Written>;
   /** Whether something is changed twice whose versions are each announced. */

@@ -66,7 +66,7 @@ export async function settledOrDeferred(
 
 function deferredBy(run: FeedRun, seq: string, error: unknown): FeedResultBody {
   const { stack } = error as Error;
-  // What the rate limit refuses has not failed, and its answer is that refusal.
+  // An item that the rate limit refuses has not failed, and its answer is that refusal.
   if (!isRefusal(error)) {
     log.error("An item of a feed failed.", { source: run.source.id, seq, ...causeOf(error), stack });
   }

@@ -29,7 +29,7 @@ export function knownPositions(
   return left !== undefined && left.pos_version === balance?.pos_version ? left.positions : undefined;
 }
 
-/** What earlier batches read for names and accounts, by which the next one reads it without asking for it first. */
+/** Keys that earlier batches read for names and accounts: the next batch reads them at once. */
 const leads = new Map<string, readonly Key[]>();
 
 /**
@@ -61,9 +61,9 @@ export function holderKeys(tenant: string, id: string): readonly Key[] {
 }
 
 /**
- * What was read for a batch, so that items that depend on the same read it once. Each item and each account's positions
- * are read when they are first asked for, strongly consistent, and stay as they were then: whatever is decided on them
- * is written on the condition that they are still so.
+ * Everything that was read for a batch, so that items that depend on the same read it once. Each item and each
+ * account's positions are read when they are first asked for, strongly consistent, and stay as they were then: whatever
+ * is decided on them is written on the condition that they are still so.
  */
 export class BatchMemory {
   private readonly known = new Map<string, unknown>();
@@ -99,8 +99,8 @@ export class BatchMemory {
   }
 
   /**
-   * What an amount could be the money of. It is asked for when the account is read: money that is booked between the
-   * two changes the account.
+   * Transactions that an amount could be the money of. It is asked for when the account is read: money that is booked
+   * between the two changes the account.
    */
   readonly candidatesOf: FeedReads["candidatesOf"] = (tenant, accountId, amountMinor) => {
     const name = `${accountId} ${amountMinor}`;
@@ -118,8 +118,8 @@ export class BatchMemory {
 }
 
 /**
- * What the items of one account are decided on: what was read for the batch, and what the items before them leave. What
- * other accounts leave is not seen, because it may not be committed.
+ * State for the items of one account: everything that was read for the batch, and the state after the items before
+ * them. Items of other accounts do not change it, because they may not be committed.
  */
 export class AccountMemory implements FeedReads {
   readonly tries = 1;

@@ -153,7 +153,7 @@ async function knownAccounts(
   return found;
 }
 
-/** What names of these items led to before: their trades and accounts with the clients of these. */
+/** Earlier results for the names of these items: their trades and accounts with the clients of these. */
 function guessed(tenant: string, readings: readonly ItemReading[]): Key[] {
   const names = readings.flatMap((reading) => {
     if (!reading.ok) return [];
@@ -181,8 +181,8 @@ async function tradeKeys(run: FeedRun, memory: BatchMemory, readings: readonly I
 
 /**
  * Reads what decisions about these items depend on, the items of all accounts in common: the accounts with their money
- * and their risk, the positions that are not known by these, then the clients, the symbols and the newest prices. What
- * is read already is not read again. A decision that needs more than this reads it itself.
+ * and their risk, the positions that are not known by these, then the clients, the symbols and the newest prices.
+ * Nothing is read twice. A decision that needs more than this reads it itself.
  */
 export async function readAhead(run: FeedRun, memory: BatchMemory, items: readonly PlacedItem[]): Promise<void> {
   const { tenant_id: tenant, source } = run;

@@ -86,7 +86,7 @@ async function decideLane(run: FeedRun, batch: BatchMemory, lane: Lane): Promise
   for (const [place, { reading, account_id }] of leftOf(lane).entries()) {
     if (!reading.ok || (hidden && reading.item.type === "balance_operation")) break;
     const context = itemContext(run, reading);
-    // What fails here fails again where the item is decided alone, and is reported there.
+    // An item that fails here fails again where it is decided alone, and is reported there.
     const decision = await decideItem(run, reading, account_id, memory, context).catch(() => undefined);
     if (decision === undefined || !decision.ok) break;
     const changes = decision.changes.map((change) => writtenAs(change, run.tenant_id));
