@@ -38,7 +38,7 @@ export interface AccountState extends WatchedState {
   readonly trades: ReadonlyMap<string, Trade>;
 }
 
-/** What a decision needs beyond the account itself; it is known once the account is read. */
+/** Reads of a decision beyond the account itself; known once the account is read. */
 export interface Needs {
   /** Symbols that it deals in, in addition to those of the open positions. */
   readonly symbols?: readonly string[];
@@ -113,7 +113,7 @@ export type Committed<R> =
   | {
       readonly kind: "done";
       readonly result: R;
-      /** What the commit, or commits, announced, in order. */
+      /** Events of the commit, or commits, in order. */
       readonly events: readonly DomainEvent[];
     }
   | { readonly kind: "refused"; readonly refusal: Refusal }
@@ -124,7 +124,7 @@ export interface Attempted {
   readonly tenant_id: string;
   readonly newContext: () => Context;
   readonly remainingMs: () => number;
-  /** What the audit keeps of a commit without an event that a caller commanded; see `Context.origin`. */
+  /** The audit entry of a commit without an event that a caller commanded; see `Context.origin`. */
   readonly audited?: (result: unknown) => UntoldAudit;
 }
 
@@ -166,7 +166,7 @@ async function decideEvaluation(load: Load, context: Context, accountId: string)
   if (closedBy(state, judged, context).length === 0) {
     return prepared(evaluated(state, judged, new Map(), context), context);
   }
-  // What is closed is closed on the terms of now.
+  // Positions close on the terms of now.
   const market = await readMarket(context.tenant_id, state.positions);
   const trades = await tradesOf(load, closedBy(state, market, context));
   return prepared(evaluated(state, market, trades, context), context);
@@ -200,7 +200,7 @@ async function decideNights(
   return prepared(withMarginUpdate(state, whole, market, context), context);
 }
 
-/** What is known of the platform that closes the positions of a linked account by commands; nothing of another. */
+/** The platform that closes the positions of a linked account by commands; empty for another account. */
 async function readRequests(load: Load, { account, risk }: WatchedState): Promise<{ readonly requests?: Requested }> {
   const ids = risk?.requested?.command_ids ?? [];
   const source_id = account.source_id ?? undefined;

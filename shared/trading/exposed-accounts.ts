@@ -38,9 +38,9 @@ export function quoteOf(record: DynamoDBRecord): StoredQuote | undefined {
 }
 
 /**
- * The accounts whose trigger a quote meets, in pages, each partition read concurrently and strongly consistent. What is
- * read is what is met and nothing else: how many accounts hold the symbol does not matter. An account that waits for
- * both directions may come twice.
+ * The accounts whose trigger a quote meets, in pages, each partition read concurrently and strongly consistent. Only
+ * met triggers are read: how many accounts hold the symbol does not matter. An account that waits for both directions
+ * may come twice.
  */
 export async function* exposedTo({
   tenant_id,

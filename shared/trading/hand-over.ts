@@ -10,7 +10,7 @@ import { readKeys } from "../table/store.ts";
 import { readRawItem, readRecords } from "../table/table.ts";
 import { sendAccounts, sendAtCreditEnds } from "./margin-queue.ts";
 
-/** What a commit left to be watched of an account, and the number of the record that reports it. */
+/** The risk of an account after a commit, and the number of the record that reports it. */
 interface Left {
   readonly risk: StoredRisk;
   readonly sequence: string;

@@ -17,7 +17,7 @@ import { tradingRef } from "./items.ts";
 
 /** Further items that a decision asks for, by a name of its own. */
 export type Refs = Readonly<Record<string, Ref<unknown>>>;
-/** What was found of these; undefined where there is none. */
+/** The items of these references; undefined where there is none. */
 export type Found<X extends Refs> = {
   readonly [K in keyof X]: NonNullable<X[K]> extends Ref<infer T> ? T | undefined : never;
 };
@@ -73,8 +73,8 @@ async function readWhole<S extends { readonly state: WatchedState }>(
 }
 
 /**
- * An account for a decision, with what else it asks for. What is `given` was read strongly consistent for the same
- * decision, and is not read again where it fits.
+ * An account for a decision, with what else it asks for. Items that are `given` were read strongly consistent for the
+ * same decision, and are not read again where they fit.
  */
 export function readHolder<X extends Refs>(
   reads: Reads,
@@ -158,7 +158,7 @@ export async function readHeld(tenant: string, ids: readonly string[], consisten
   return whole<[Account, Balance]>(await readEach(keys, { consistent }), 2);
 }
 
-/** What was read in groups of so many items: a group that lacks one is undefined, one that cannot be read its error. */
+/** Items that were read in groups: a group that lacks one is undefined, one that cannot be read its error. */
 export function whole<G extends readonly unknown[]>(
   found: readonly unknown[],
   size: number,
@@ -195,7 +195,7 @@ export async function holdingsOf(tenant: string, [account, balance]: Held, consi
   return isWhole({ ...seen, risk: undefined }) ? seen : ((await readHoldings(tenant, account.id)) ?? seen);
 }
 
-/** What a position is: without the keys of its five indexes, which are half of its item, and its facets. */
+/** The attributes of a position without the keys of its five indexes, which are half of its item, and its facets. */
 const positionAttributes = Object.keys({
   ...{ id: true, tenant_id: true, account_id: true, client_id: true, trade_id: true, source: true, symbol: true },
   ...{ side: true, lots: true, open_price: true, currency: true, swap_minor: true, swap_through: true },

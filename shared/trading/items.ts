@@ -127,8 +127,8 @@ function entityOf<T extends object = object>({ entity }: { readonly entity: Trad
 }
 
 /**
- * What a decision about the money of an account may need in addition: the source that it is linked to, with the newest
- * command about a transaction, and the client of an account that was reopened. Nothing of most accounts.
+ * Further reads of a decision about the money of an account: the source that it is linked to, with the newest command
+ * about a transaction, and the client of an account that was reopened. Nothing of most accounts.
  */
 export async function linkOf(
   load: Load,

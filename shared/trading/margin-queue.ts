@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
 import { sendMessages } from "../runtime/queues.ts";
 
-/** What the margin queue carries: an account to be judged at the newest prices, which are read when it is. */
+/** Message of the margin queue: an account to evaluate at the newest prices, which its consumer reads. */
 export interface MarginMessage {
   readonly tenant_id: string;
   readonly account_id: string;

@@ -133,7 +133,7 @@ const flags = new Map<string, { readonly at: number; readonly flag: StreamFlag |
 /**
  * Wakes the worker of the stream for sets with connections that follow prices, of tenants whose prices have moved,
  * unless a run looks at the set by itself. Whether a tenant has such connections is read at most once in
- * `limits.stream.flag_remembered_ms`. What fails is no error of the margin watch: the next price wakes the sets.
+ * `limits.stream.flag_remembered_ms`. A failure is no error of the margin watch: the next price wakes the sets.
  */
 export async function wakeStreams(tenants: ReadonlySet<string>): Promise<void> {
   try {

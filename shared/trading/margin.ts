@@ -29,7 +29,7 @@ import { readMarket, readMarketOf } from "./market.ts";
 import { readRollovers } from "./nights/rollovers.ts";
 import { sinceDebit, sinceMoment } from "./since-debit.ts";
 
-/** What every decision about the money of an account reads first, in one read. */
+/** The items that every decision about the money of an account reads first, in one read. */
 export function moneyRefs(accountId: string) {
   return {
     tenant: ref.tenant(),
@@ -109,7 +109,7 @@ async function judgedOn(
   return { givers, late };
 }
 
-/** What is noted of the item that is set aside for a transaction; nothing where there is none. */
+/** The note of the item that is set aside for a transaction; empty without one. */
 async function asideOf(load: Load, { set_aside }: Transaction): Promise<AsideRecords> {
   if (set_aside === undefined) return {};
   const { source_id, operation_id, seq } = set_aside;
@@ -203,8 +203,8 @@ interface Held {
 
 /**
  * The positions of an account whose own items were read just now, with their due nights and the prices that they are
- * valued at; undefined where it has none. Which prices these are its risk says. Where the items are not of one moment
- * with the positions all of them are read again.
+ * valued at; undefined where it has none. Its risk names the symbols of these prices. Where the items are not of one
+ * moment with the positions all of them are read again.
  */
 export async function readHeld(
   load: Load,

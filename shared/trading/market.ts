@@ -25,10 +25,10 @@ export async function symbolNamesOf(tenant: string): Promise<readonly string[]> 
   return items.map(({ sk }) => nameInKey(String(sk)));
 }
 
-/** Which symbols each tenant has, and since when that is known. They are only used to tell which prices to read. */
+/** Symbols of each tenant, and when they were read. They are only used to tell which prices to read. */
 const known = new Map<string, { readonly at: number; readonly pairs: readonly Pair[] }>();
 
-/** What tells whether a symbol converts; its sessions and the rest of its terms are most of what it is. */
+/** The attributes that tell whether a symbol converts; its sessions and other terms are most of the item. */
 const pairAttributes = [
   "symbol",
   "calc_mode",
@@ -44,7 +44,7 @@ function isPair({ base_currency, quote_currency, commission }: Partial<Pair>): b
 /** Reads of a tenant's symbols that are under way: accounts that are evaluated concurrently wait for the same one. */
 const reading = new Map<string, Promise<readonly Pair[]>>();
 
-/** What is known of a tenant's symbols, read again when it is old or lacks a name that is asked for. */
+/** The symbols of a tenant, read again when they are old or lack a name that is asked for. */
 async function pairsOf(tenant: string, names: ReadonlySet<string>): Promise<readonly Pair[]> {
   const isComplete = (pairs: readonly Pair[]) =>
     [...names].every((name) => pairs.some(({ symbol }) => symbol === name));
@@ -127,7 +127,7 @@ const seenSources = new Map<string, Set<string>>();
 
 /**
  * The market of positions that are still being read, at the same time: of symbols that are `expected` and of sources
- * that positions of the tenant are known to be of. What the positions need beyond that is read once they are known.
+ * that positions of the tenant are known to be of. Other symbols of the positions are read once these are known.
  */
 export async function readMarketOf(
   tenant: string,
@@ -204,7 +204,7 @@ export async function readPairs(tenant: string, others: readonly Key[]) {
   return { market, items: found.slice(0, others.length) as readonly unknown[] };
 }
 
-/** What was found of one kind, by its name. */
+/** The items of one kind that were found, by name. */
 function byName<T extends object>(found: readonly unknown[], nameOf: (item: T) => string): Map<string, T> {
   const items = found.filter((item) => item !== undefined) as T[];
   return new Map(items.map((item) => [nameOf(item), item]));

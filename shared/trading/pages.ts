@@ -36,7 +36,7 @@ export function pageOfTrades(tenant: string, place: ListPlace, accountIds?: read
   const byClose = (query["sort"] ?? "").endsWith("close_at");
   const [by, other] = byClose ? (["close", "open"] as const) : (["open", "close"] as const);
   const { index, partitions } = tradesBy(by, tenant, query["status"], accountIds);
-  // What a partition holds by itself needs no filter, and without a filter a page reads no more than it shows.
+  // A partition of one state needs no filter, and without a filter a page reads no more than it shows.
   const held = partitions[0] === trades.inState(tenant, "open") ? ["status"] : [];
   const keep = and(
     matching(
@@ -110,7 +110,7 @@ export async function pageOfPositions(tenant: string, place: ListPlace, accountI
     pair instanceof UnreadableItem ? pair : pair && { position: pair[0], balance: pair[1] },
   );
   if (!(all instanceof UnreadableItem)) return { page: pageWith(page, shown), market: all, now: nowIso() };
-  // What cannot be valued is left out: each position is asked for by itself which one that is.
+  // Positions that cannot be valued are left out: a market of its own for each finds them.
   const alone = await Promise.all(needs.map((need) => unlessUnreadable(readMarket(tenant, [need]))));
   const isValued = (at: number) => !(alone[at] instanceof UnreadableItem);
   const market = await readMarket(

@@ -21,7 +21,7 @@ interface Sender {
 
 /**
  * Writes prices of a source: of each symbol the last one that can be the quote, with the last number that the source
- * sent. What another call wrote meanwhile is read again, so that no number and no high or low of the day is lost.
+ * sent. A quote that changed meanwhile is read again, so that no number and no high or low of the day is lost.
  */
 export async function writeQuotes(sender: Sender, prices: readonly Price[]): Promise<Result[]> {
   const fault = epochFault(sender.source, sender.epoch);
@@ -59,7 +59,7 @@ async function writeSymbol(sender: Sender, symbol: string, prices: readonly Pric
   }
 }
 
-/** What a quote becomes of prices in the order they came, and what each of them did. */
+/** The quote after prices in the order they came, and the result of each. */
 function decided(market: Market, { source, epoch }: Sender, symbol: string, prices: readonly Price[]) {
   const terms = market.symbols.get(symbol);
   let quote = market.quotes.get(symbol);

@@ -82,7 +82,7 @@ export async function pageOfQueue(tenant: Tenant, approver: Approver, place: Lis
 }
 
 /**
- * What `expand=client` adds to the items of a page, by the id of the client: nothing where the query does not ask for
+ * Additions of `expand=client` to the items of a page, by the id of the client: none where the query does not ask for
  * it. The distinct clients are read at once, with the page.
  * @throws HttpProblem `insufficient_scope` if the caller does not hold `clients:read`
  */
@@ -110,7 +110,7 @@ async function operatorsOf(tenant: string): Promise<readonly Operator[]> {
   return (await pageOfIndex<Operator>("list", [operators.all(tenant)], request)).items;
 }
 
-/** What a brokerage has that a person who leaves may stand behind. */
+/** Everything of a brokerage that a person who leaves may stand behind. */
 export async function handoverSources(tenant: Tenant): Promise<HandoverSources> {
   const { id } = tenant;
   const undecided = (["pending", "approved"] as const).flatMap((status) =>

@@ -110,7 +110,7 @@ export async function decideQuote(
   return quoteTransfer(sides.result, market, quote, request, context);
 }
 
-/** What the rate of a transfer follows from. */
+/** Input to the rate of a transfer. */
 interface RatedSides {
   readonly tenant: Tenant;
   readonly from: { readonly account: Account };

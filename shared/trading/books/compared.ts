@@ -1,13 +1,13 @@
 import { plusNets } from "../../domain/books/controls.ts";
 import type { BookCounts, BookStep } from "../../domain/books/run.ts";
 
-/** What a step adds to a run, its place apart. */
+/** Additions of a step to a run, without its place. */
 export type Compared = Required<Omit<BookStep, "position">>;
 
 /** Nothing compared. */
 export const nothingCompared: Compared = { checked: {}, unsettled: 0, differences: [], nets: {}, currencies: [] };
 
-/** What two looks found. */
+/** The results of two comparisons as one. */
 export function together(one: Compared, other: Compared): Compared {
   const names = Object.keys({ ...one.checked, ...other.checked }) as (keyof BookCounts)[];
   const sums = names.map((name) => [name, (one.checked[name] ?? 0) + (other.checked[name] ?? 0)]);

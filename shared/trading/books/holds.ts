@@ -72,7 +72,7 @@ export async function transactionKeys(
   return keys;
 }
 
-/** What operations that a platform reported, and that are put aside as possible duplicates, would take. */
+/** Debits of operations that a platform reported and that are put aside as possible duplicates. */
 async function takenAside(account: Account, sourceId: string): Promise<bigint> {
   const items = await readPartition(feedRejects.partition(account.tenant_id, sourceId));
   const open = items

@@ -80,7 +80,7 @@ async function leftOutUpTo(tenant: string, missing: readonly number[], newest: n
   return ranges;
 }
 
-/** What a restore says that is among the first events from a number on; zeros without one. */
+/** The statement of a restore among the first events from a number on; zeros without one. */
 async function resumedAfter(tenant: string, from: number, newest: number): Promise<VoidNumbers> {
   const { per_partition, lanes } = limits.events;
   for (let first = from; first <= newest; first = (Math.floor(first / per_partition) + 1) * per_partition) {

@@ -36,7 +36,7 @@ import { lookAtAudit, lookAtEvents } from "./numbers.ts";
 
 /**
  * Compares the books of every brokerage, those whose nightly run is due or that are being compared, or all of them now.
- * What a run has no time for the next invocation goes on with. Returns how many runs it completed, and how many
+ * The next invocation continues the runs that there was no time for. Returns how many runs it completed, and how many
  * brokerages it failed with.
  */
 export async function reconcileBooks(hasTime: () => boolean, isAskedFor = false): Promise<SweepResult> {
@@ -130,7 +130,7 @@ function idIn(partition: unknown, tenant: string): string {
 /** Kinds of transactions whose partitions of the index hold what takes money from an account. */
 const kinds = ["withdrawal", "transfer_out"] as const satisfies readonly Transaction["kind"][];
 
-/** Some open transactions that take money: their accounts must hold it. What holds anything was compared before. */
+/** Some open transactions that take money: their accounts must hold it. Others with a hold were compared before. */
 async function lookAtOpenTransactions(run: BookRun): Promise<BookStep> {
   const { tenant_id: tenant, position } = run;
   const places = openStatuses.flatMap((status) => kinds.map((kind) => transactions.inState(tenant, status, kind)));
