@@ -44,7 +44,7 @@ export interface Arrival {
   readonly message: DeliveryMessage;
 }
 
-/** What a worker needs for a batch. */
+/** Tools of a worker for a batch. */
 export interface Worker {
   readonly sender: WebhookSender;
   /** Milliseconds until the function is ended. */
@@ -275,7 +275,7 @@ async function attempt(
   await settle(item, { delivery, endpoint, slot }, entry, retry_after);
 }
 
-/** What cannot be signed or sent counts as a failed attempt and climbs the ladder: it must not poison the queue. */
+/** A delivery that cannot be signed or sent is a failed attempt and climbs the ladder: it must not poison the queue. */
 async function post(
   sender: WebhookSender,
   {

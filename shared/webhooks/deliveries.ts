@@ -93,7 +93,7 @@ async function shown(event: unknown, { tenant_id }: Delivery): Promise<EventPayl
   return event === undefined ? undefined : payloadOf(event as PublishedEvent | SampleEvent, tenant_id);
 }
 
-/** What of a delivery says where the items are that its attempt needs. */
+/** Members of a delivery that locate the items of its attempt. */
 type Subject = Pick<Delivery, "tenant_id" | "endpoint_id" | "event_id" | "event_sequence">;
 
 function relatedKeys(subject: Subject): readonly Key[] {

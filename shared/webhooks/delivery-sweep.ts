@@ -61,7 +61,7 @@ export async function wakeAll(due: readonly Delivery[], delayOf = (_place: numbe
   return { done: await sendAll(messages.filter(Boolean)), failed };
 }
 
-/** What is held back goes where messages wait on purpose: in the queue of first attempts it would look late. */
+/** A delivery that is held back goes to the queue of long waits: in the queue of first attempts it would look late. */
 function heldBack(wake: Extract<Wake, { do: "send" }>, delay_seconds: number): Wake {
   const wakeAt = new Date(Date.parse(wake.wake_at) + delayMs(delay_seconds)).toISOString();
   return { ...wake, queue: delay_seconds > 0 ? "retry_long" : wake.queue, delay_seconds, wake_at: wakeAt };
@@ -74,9 +74,9 @@ function restOn(delivery: Delivery, health: WebhookHealth | undefined): Promise<
 
 /**
  * Wakes what rests of an endpoint that was closed and accepted something since, page by page within the function's
- * time, and at the pace of the endpoint: all at once they would keep those waiting that come after them. What was woken
- * rests no more, so a sweep that goes on sends nothing twice. Returns whether all of them are awake, and the seconds
- * after which the messages that were sent are through.
+ * time, and at the pace of the endpoint: all at once they would keep those waiting that come after them. A delivery
+ * that was woken rests no more, so a sweep that goes on sends nothing twice. Returns whether all of them are awake, and
+ * the seconds after which the messages that were sent are through.
  */
 export async function wakeResting(
   tenant: string,

@@ -90,12 +90,12 @@ export async function noteResting(health: WebhookHealth, at: string): Promise<vo
 }
 
 /**
- * What an attempt says about its endpoint, `slow` that it accepted and took long, `late` that it kept its worker from
- * others by that; one that the service itself broke off says nothing.
+ * Meaning of an attempt for its endpoint: `slow` that it accepted and took long, `late` that it kept its worker from
+ * others by that; `nothing` where the service itself broke off.
  */
 export type Verdict = "accepted" | "slow" | "late" | "failed" | "unanswered" | "nothing";
 
-/** What the outcome of an attempt says. */
+/** The verdict of an attempt's outcome. */
 export function verdictOf(outcome: Outcome): Verdict {
   if (outcome.error === null) {
     if (outcome.duration_ms >= limits.webhooks.late_answer_ms) return "late";
@@ -131,9 +131,9 @@ function slotRelease({ delivery_id, lease_until }: Slot, held: boolean, change: 
 }
 
 /**
- * What a verdict changes in addition to the slot. Several answers count at the same time, so that the credit is added
- * to. Attempts that fail together were begun with the same slots and halve them once, whichever is counted first: a
- * failure sets the credit only where it is still above half of what the attempt began with.
+ * Change by a verdict in addition to the slot. Several answers count at the same time, so that the credit is added to.
+ * Attempts that fail together were begun with the same slots and halve them once, whichever is counted first: a failure
+ * sets the credit only where it is still above half of what the attempt began with.
  */
 function counted(verdict: Verdict, { health: taken, most }: Slot, health: WebhookHealth, at: string): ItemChange {
   const change = countings[verdict](health, at);

@@ -1,7 +1,7 @@
 import { limits } from "../limits.ts";
 
 /**
- * Which attempt comes after a failed one, and how it is woken. Attempts start at these times after the first, when each
+ * The next attempt after a failed one, and how it is woken. Attempts start at these times after the first, when each
  * fails at once and nothing is added:
  *
  *     attempt   1     2      3        4        5         6
@@ -17,7 +17,7 @@ export interface NextAttempt {
   readonly queue: "retry_1m" | "retry_5m" | undefined;
 }
 
-/** What a failure brings along in addition to its number. */
+/** A failure of an attempt besides its number. */
 export interface Failure {
   /** A random number from 0 up to, not including, 1. */
   readonly chance: number;

@@ -22,10 +22,10 @@ import { deleteItem } from "../table/items.ts";
 import { type EventCounter, endSkip, eventCounter } from "../table/sequences.ts";
 import { readAll, readEach } from "../table/store.ts";
 
-/** What of an event is looked at before it is sent again. */
+/** Members of an event that decide whether it is sent again. */
 type Glance = Pick<PublishedEvent, "sequence" | "type" | "account_id" | "created_at">;
 
-/** Which events are asked for: above a number, or from a moment on, and up to a moment. Moments in RFC 3339. */
+/** Events that are asked for: above a number, or from a moment on, and up to a moment. Moments in RFC 3339. */
 export interface EventRange {
   readonly after_sequence?: string | undefined;
   readonly from?: string | undefined;
@@ -175,7 +175,7 @@ async function replayFrom(
   let whole = true;
   for (let tried = 0; tried < limits.commit.conflict_tries && hasTime(); ) {
     const [endpoint] = await readAll(webhooks, [webhooks.key(tenant, id)]);
-    // What is owed to one that was deleted meanwhile is nothing.
+    // Nothing is owed to an endpoint that was deleted meanwhile.
     let counter = await eventCounter(tenant);
     if (endpoint !== undefined) {
       const owed = await eventsToReplay(endpoint, { after_sequence: String(from) });

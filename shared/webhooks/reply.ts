@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { limits } from "../limits.ts";
 
-/** What is kept of a receiver's reply. */
+/** The kept part of a receiver's reply. */
 export interface ReplyBody {
   /** Its beginning as text, null when there is none or when it is compressed. */
   readonly excerpt: string | null;

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 
-/** What is signed: the event, its bytes as they are sent, and the moment of this attempt. */
+/** Input to the signature: the event, its bytes as they are sent, and the moment of this attempt. */
 export interface Signed {
   readonly event_id: string;
   readonly body: Uint8Array;

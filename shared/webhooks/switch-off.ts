@@ -62,8 +62,8 @@ export function switchOffNoted(hasTime: () => boolean): Promise<SweepResult> {
 }
 
 /**
- * Takes the note away when nothing rests any more; one that came meanwhile stays. What could not be woken is looked for
- * again when the messages before it are through: two sweeps that send concurrently would be twice the endpoint's pace.
+ * Takes the note away when nothing rests any more; one that came meanwhile stays. Deliveries left asleep are looked for
+ * when the messages before them are through: two sweeps that send concurrently would be twice the endpoint's pace.
  */
 async function reopen(health: WebhookHealth, hasTime: () => boolean): Promise<void> {
   const { tenant_id, endpoint_id, reopened_at } = health;
