@@ -29,7 +29,7 @@ function connections(): ApiGatewayManagementApiClient {
   return client;
 }
 
-/** What came of a message: the connection took it, there is no such connection, or it was not taken in time. */
+/** Result of a message: the connection took it, there is no such connection, or it was not taken in time. */
 export type Posted = "sent" | "gone" | "slow";
 
 /** A connection, who holds it, and what counts its messages. */
@@ -50,7 +50,7 @@ export async function postTo({ connection_id, holder_id, meter }: Recipient, tex
       readonly $metadata?: { readonly httpStatusCode?: number };
     };
     if (status === 410) return "gone";
-    // What is too large or not allowed would be so again: it is a fault of this service, which an alarm must see.
+    // A message that is too large or not allowed stays so: it is a fault of this service, which an alarm must see.
     if (status === 403 || status === 413) {
       log.error("A message could not be sent to a connection.", causeOf(error));
       countMetric("StreamPostFailed");

@@ -19,7 +19,7 @@ export async function endStreams({ tenant_id, id }: Readonly<Record<"tenant_id" 
     if (keys.length === 0) return;
     const connections = await findAll(streamConnections, keys);
     const duties = await dutiesOf(connections);
-    // What this tells a client is not counted as a message of the stream.
+    // These messages are not counted as messages of the stream.
     const meter = new StreamMeter(tenant_id);
     await Promise.all(
       connections.map(async ({ connection_id }, at) => {

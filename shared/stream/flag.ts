@@ -6,7 +6,7 @@ import { streamDirectory, streamFlags } from "../table/entities.ts";
 import { type Condition, isNew, isStored } from "../table/expression.ts";
 import { changeAndRead, changeItem, putItem } from "../table/items.ts";
 
-/** What of a set the flag says. */
+/** Members of a set in the flag. */
 type NotedSet = Pick<StreamSet, "tenant_id" | "set" | "members" | "revision">;
 
 /**

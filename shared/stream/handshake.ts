@@ -23,7 +23,7 @@ import { takeTicket } from "./tickets.ts";
 /** Who opens a connection. */
 type Holder = Omit<Authorized, "gateway_key">;
 
-/** What a handshake shows, and where it comes from. */
+/** Credentials and origin of a handshake. */
 export interface Handshake {
   readonly authorization: readonly string[];
   readonly query: Readonly<Record<string, readonly string[] | undefined>>;

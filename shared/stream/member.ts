@@ -27,7 +27,7 @@ import type { StreamMeter } from "./meter.ts";
 import { untilPostAllowed } from "./post-limiter.ts";
 import type { EventText, Limited, QuoteText, SetReader } from "./set-reader.ts";
 
-/** What a run found when it looked, for all members of its set. */
+/** Result of a look of a run, for all members of its set. */
 export interface Found {
   readonly counter: EventCounter;
   /** The newest quotes; undefined where prices are not looked at. */
@@ -45,7 +45,7 @@ class NotTaken extends Error {}
 export class Member {
   /** How far its subscriptions are: nothing is counted as sent before the connection took it. */
   cursors: ConnectionCursors;
-  /** What it has of quotes. */
+  /** Quotes that it has. */
   quotes: SentQuotes = new Map();
   /** Whether messages are on their way to it. */
   isBusy = false;
@@ -117,7 +117,7 @@ export class Member {
 
   /**
    * Sends what is due: the greeting, events in their order, what they touched, snapshots of new subscriptions, and
-   * states that prices moved. What is not taken stays due.
+   * states that prices moved. Messages that are not taken stay due.
    */
   async serve(found: Found): Promise<void> {
     this.isBusy = true;
@@ -149,7 +149,7 @@ export class Member {
     );
   }
 
-  /** What it is sent in addition the next time that it is served. */
+  /** Adds to the next messages that it is sent. */
   owe(duty: Duty): void {
     this.duty = duty;
   }
@@ -218,7 +218,7 @@ export class Member {
       const ids = own.filter((each) => sendsEvent(each, event)).map(({ id }) => id);
       return ids.length === 0 ? [] : [eventMember(ids, { ...event, href: absolute(`/v2/events/${event.id}`) }, text)];
     });
-    // What is not complete yet gets a snapshot, which is newer than these events.
+    // A subscription that is not complete yet gets a snapshot, which is newer than these events.
     const live = own.filter(({ revision }) => this.cursors.get(revision)?.synced);
     const touched = events.map(({ event }) => event);
     const accounts = idsBy(live, (each) => touched.map((event) => accountTouched(each, event)));

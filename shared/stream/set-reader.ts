@@ -45,7 +45,7 @@ export interface CommandText {
   readonly text: string;
 }
 
-/** What a snapshot starts from, and whether there is more than `limits.stream` lets one hold. */
+/** Start of a snapshot, and whether there is more than `limits.stream` lets one hold. */
 export interface Limited<T> {
   readonly found: readonly T[];
   readonly isCut: boolean;
@@ -54,9 +54,7 @@ export interface Limited<T> {
 /** The order of the members of what is sent, as its `GET` has it. */
 export type StateOrders = Readonly<Record<"event" | "account" | "quote" | "command", MemberOrder>>;
 
-/**
- * What a run of the worker reads for all connections of a set: each thing once between two looks, for all that ask.
- */
+/** Reads of the worker's run for all connections of a set: each thing once between two looks, for all that ask. */
 export class SetReader {
   private readonly tenant: string;
   private readonly orders: StateOrders;
@@ -228,7 +226,7 @@ function limited<T>(all: readonly T[], most: number): Limited<T> {
   return { found: all.slice(0, most), isCut: all.length > most };
 }
 
-/** What `GET` answers with a resource. */
+/** The answer of `GET` to a resource. */
 function shownIn(order: MemberOrder, body: object): string {
   return JSON.stringify(inOrder(order, body, absolute));
 }

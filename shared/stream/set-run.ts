@@ -32,14 +32,14 @@ export interface SetWork {
   readonly until_ms: number;
 }
 
-/** What of a set the worker alone writes. */
+/** Members of a set that the worker alone writes. */
 type Progress = Required<Pick<StreamSet, "quotes" | "quotes_at_ms" | "valued" | "accounts_at_ms" | "stalled">> & {
   readonly cursors: Readonly<Record<string, StoredCursors>>;
 };
 
 /**
- * One run of the worker over a set of connections, which it alone serves. What connections take is noted after they
- * took it, in the set, at the end of the run and every `limits.stream.cursors_written_ms`: a run that dies is repeated
+ * One run of the worker over a set of connections, which it alone serves. Messages are noted after connections took
+ * them, in the set, at the end of the run and every `limits.stream.cursors_written_ms`: a run that dies is repeated
  * from there, so that something is sent twice and nothing is left out.
  */
 export class SetRun {
@@ -232,7 +232,7 @@ export class SetRun {
     return quotes;
   }
 
-  /** What a minute brings, once in a run: signs of life, ends of access, and what was lost of the set. */
+  /** The duties of a minute, once in a run: signs of life, ends of access, and connections that the set has lost. */
   private async keep(set: StreamSet): Promise<void> {
     const { tenant_id } = this.work;
     const all = [...this.members.values()];
@@ -242,7 +242,7 @@ export class SetRun {
       if (ends === undefined) member.owe(duty);
       else this.drop(member, ends);
     }
-    // What the set lists without a connection that is stored was left by a function that died.
+    // A member of the set without a stored connection was left by a function that died.
     const lost = Object.keys(set.members).filter((id) => !this.members.has(id) && !this.dropped.has(id));
     for (const connection_id of lost) await leaveSet({ tenant_id, connection_id }, set.set);
   }

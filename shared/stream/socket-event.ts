@@ -2,15 +2,15 @@ import type { HeaderHolder } from "../http/body.ts";
 import { callerOf } from "../http/caller.ts";
 import type { ConnectionPlace } from "./membership.ts";
 
-/** What API Gateway passes of a handshake, of a message or of the end of a connection. */
+/** Event of API Gateway for a handshake, a message or the end of a connection. */
 export interface SocketEvent extends Partial<HeaderHolder> {
   readonly body?: string | null;
   readonly isBase64Encoded: boolean;
   readonly requestContext: {
     readonly connectionId: string;
-    /** What happened. It decides, not the route: a message chooses its route by what stands in it. */
+    /** It decides, not the route: a message chooses its route by what stands in it. */
     readonly eventType?: "CONNECT" | "MESSAGE" | "DISCONNECT";
-    /** What the authorizer said at the handshake; the gateway keeps it as long as the connection. */
+    /** Answer of the authorizer at the handshake; the gateway keeps it as long as the connection. */
     readonly authorizer?: unknown;
   };
 }

@@ -24,7 +24,7 @@ export async function storeSubscription(
   connection: StreamConnection,
   message: SubscribeBody,
 ): Promise<SubscriptionDecision> {
-  // What the message alone is refused for costs no read of what it names.
+  // A refusal by the message alone costs no read.
   const refusal = refuseSubscription(connection, message, nowMs());
   if (refusal !== undefined) return { ok: false, refusal };
   const { tenant_id } = connection;

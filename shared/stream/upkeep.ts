@@ -13,7 +13,7 @@ import { applications, families, operators } from "../table/entities.ts";
 import { readEach } from "../table/store.ts";
 
 /**
- * What is due to connections of a brokerage at the sweep of a minute, in their order: their holders are read, and the
+ * Duties of connections of a brokerage at the sweep of a minute, in their order: their holders are read, and the
  * families of the tokens that they were opened with, each once and all in one call.
  */
 export async function dutiesOf(connections: readonly StreamConnection[]): Promise<readonly Duty[]> {
@@ -24,7 +24,7 @@ export async function dutiesOf(connections: readonly StreamConnection[]): Promis
     family_id === undefined ? [] : [families.key(tenant_id, family_id)],
   );
   const read = holders.length === 0 ? [] : await readEach([...holders, ...origins]);
-  // What one may that cannot be read is not known: its access ends until it is well.
+  // Scopes that cannot be read are unknown: the access ends until they can be read.
   const found = read.map((item) => (item instanceof UnreadableItem ? undefined : item));
   const stored = found.slice(holders.length) as readonly (Family | undefined)[];
   const familyOf = new Map(stored.flatMap((family) => (family === undefined ? [] : [[family.id, family] as const])));
@@ -52,6 +52,6 @@ function scopesNow(
   // The token ended with its secret, and allows nothing: a client that has the new one may connect again.
   if (family !== undefined && !familyLives(family, application, nowMs())) return [];
   const { scopes, source_ids: bound } = application;
-  // What it was bound to since is not what its connection may receive.
+  // A source that it was bound to since then is not open to its connection.
   return bound === undefined || granted?.every((id) => bound.includes(id)) ? scopes : [];
 }
