@@ -9,7 +9,7 @@ import { pagesOf, readPage } from "./partition.ts";
 import { type AuditHead, eventCounter } from "./sequences.ts";
 import { backoffMs } from "./transact.ts";
 
-/** What a check of a tenant's chain came to. */
+/** Result of a check of a tenant's chain. */
 export interface AuditReport extends ChainReport {
   /** Numbers of the first and the last entry that were looked at; undefined when there is none. */
   readonly from?: number;
@@ -79,7 +79,7 @@ class Part {
   readonly from: number;
   readonly end: number;
   private readonly most: number;
-  /** What expires by then may be gone: DynamoDB deletes late and in any order, and clocks of publishers differ. */
+  /** Entries that expire by then may be gone: DynamoDB deletes in any order, and clocks of publishers differ. */
   private readonly soon = (nowMs() + limits.webhooks.publisher_skew_ms) / 1000;
   private before: (Link & { readonly expired: boolean }) | undefined;
   private check: ChainCheck | undefined;
@@ -119,17 +119,17 @@ class Part {
     this.count += 1;
   }
 
-  /** What the first entry has to be linked to. */
+  /** The link that the first entry must have. */
   private startOf({ sequence, previous_hash: hash }: ShownAudit, { previous_expires_at = 0 }: AuditPage): Link {
     const { before } = this;
     const number = Number(sequence);
     if (number === 1) return beginning;
     if (before !== undefined && (!before.expired || before.sequence === number - 1)) return before;
-    // What came before it is gone: where that had not expired, it was removed; otherwise its own word is taken for it.
+    // The entry before it is gone: where that had not expired, it was removed; otherwise its own word is taken for it.
     return previous_expires_at > this.soon ? { sequence: number - 2, hash: "" } : { sequence: number - 1, hash };
   }
 
-  /** What was found. `expiry` tells when the last entry of the part expires, for a part of which nothing is left. */
+  /** `expiry` tells when the last entry of the part expires, for a part of which nothing is left. */
   async report(head: Link, expiry: () => Promise<number>): Promise<AuditReport> {
     const { from, end, check, first, last, before } = this;
     if (check !== undefined) {

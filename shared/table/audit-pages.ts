@@ -9,7 +9,7 @@ import { findAll } from "./store.ts";
 import { readItem } from "./table.ts";
 import { backoffMs } from "./transact.ts";
 
-/** Which entries a list shows. */
+/** Selects the entries of a list. */
 type Wanted = (entry: ShownAudit) => boolean;
 
 /** A page of a tenant's entries by number, strongly consistent. With a filter it may be short while there is a next. */
@@ -78,8 +78,8 @@ export async function oldestPage(tenant: string): Promise<AuditPage | undefined>
 
 /**
  * The entries after one number and up to another, in the order in which they lie, a page at a time in memory. Where one
- * is missing, it reads once more: DynamoDB may show a transaction on the counter before it shows it on the page. What
- * is still missing then is reported and left out, so that an export tells it too.
+ * is missing, it reads once more: DynamoDB may show a transaction on the counter before it shows it on the page.
+ * Entries that are still missing are reported and left out, so that an export lacks them too.
  */
 export async function* entriesBetween(tenant: string, after: number, to: number): AsyncGenerator<ShownAudit> {
   let last = after;

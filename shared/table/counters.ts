@@ -13,11 +13,11 @@ interface RateWindow {
   /** First letter of the counters of its seconds. */
   readonly slot: string;
   readonly per_second: number;
-  /** What an answer calls it that refuses. */
+  /** Name in an answer that refuses. */
   readonly policy: "burst" | "quotes" | "feed" | "feed_quotes";
 }
 
-/** What each class of requests counts against; the standard one counts against the minute as well. */
+/** Window of each class of requests; the standard one counts against the minute as well. */
 const windows = {
   standard: { slot: "s", per_second: limits.rate.burst_per_second, policy: "burst" },
   quotes: { slot: "q", per_second: limits.rate.quotes_per_second, policy: "quotes" },
@@ -26,10 +26,10 @@ const windows = {
   feed_quotes: { slot: "t", per_second: limits.rate.feed_per_second, policy: "feed_quotes" },
 } as const satisfies Readonly<Record<string, RateWindow>>;
 
-/** Which limits a request counts against. */
+/** Limits that a request counts against. */
 export type RateClass = keyof typeof windows;
 
-/** What the counter says of one request. `reset_seconds` is the start of the next window in epoch seconds. */
+/** Verdict of the counter on one request. `reset_seconds` is the start of the next window in epoch seconds. */
 export interface RateVerdict {
   readonly allowed: boolean;
   readonly limit: number;
@@ -39,11 +39,11 @@ export interface RateVerdict {
   readonly violated: readonly ("minute" | RateWindow["policy"])[];
   /** Whole seconds after which the refused request may be tried again. */
   readonly retry_after_seconds: number;
-  /** What was counted in the minute, where a request asked for all of it and the counter answered. */
+  /** Counts of the minute, where a request asked for all of them and the counter answered. */
   readonly counts?: Counts;
 }
 
-/** What is left of one window. */
+/** The rest of one window. */
 export interface WindowState {
   readonly name: "minute" | RateWindow["policy"];
   readonly limit: number;
@@ -143,7 +143,7 @@ function verdict(
   };
 }
 
-/** What is left of each window that the requests of a caller count against, by what was counted in the minute. */
+/** The rest of each window that the requests of a caller count against, by the counts of the minute. */
 export function windowsOf(
   caller: "application" | "operator",
   counts: Counts | undefined,

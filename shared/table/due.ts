@@ -47,8 +47,8 @@ interface Shard {
 
 /**
  * Keys of the items of one kind that are due, in pages from the longest overdue to the latest, over all shards of the
- * kind and to their end, as long as `hasTime` says so. What becomes due meanwhile belongs to the next sweep, so a sweep
- * that puts an item off never meets it again. `aheadMs` are those by which items may come before they are due.
+ * kind and to their end, as long as `hasTime` says so. An item that becomes due meanwhile belongs to the next sweep, so
+ * a sweep that puts an item off never meets it again. `aheadMs` are those by which items may come before they are due.
  */
 async function* overdue(kind: DueKind, hasTime: () => boolean, aheadMs = 0): AsyncGenerator<readonly Key[]> {
   const until = new Date(nowMs() + aheadMs).toISOString();
@@ -63,7 +63,7 @@ async function* overdue(kind: DueKind, hasTime: () => boolean, aheadMs = 0): Asy
       pages.push(await pageOf(shard, until));
     });
     read = [...read, ...pages.flatMap(({ keys }) => keys)].toSorted((a, b) => (a.due < b.due ? -1 : 1));
-    // What lies behind the last key of a shard with more pages might come after one that is still to be read.
+    // An item behind the last key of a shard with more pages might come after one that is still to be read.
     const frontier = pages
       .flatMap(({ next, keys }) => (next === undefined ? [] : [keys.at(-1)?.due ?? ""]))
       .toSorted()[0];
@@ -107,7 +107,7 @@ export async function sweepKeys(
   return total;
 }
 
-/** What is done with each of several items, and what the log says of one that it fails with. */
+/** The work on each of several items, and its log message on failure. */
 export interface Task<T> {
   /** How many at the same time; one after the other without it. */
   readonly parallel?: number;

@@ -16,7 +16,7 @@ interface NumberRange {
 }
 
 /**
- * What one round of reads found, in the order of the walk, and the first number that was not looked at. It is held when
+ * Result of one round of reads, in the order of the walk, and the first number that was not looked at. It is held when
  * that number is of an event that may not be seen yet.
  */
 interface Round {
@@ -85,7 +85,7 @@ export async function eventsAfter<T>(
   return { found: found.map((item) => tryRead<T>(item)), reached };
 }
 
-/** What {@link eventsAfter} read, and the last number that it looked at. */
+/** Result of {@link eventsAfter}, and the last number that it looked at. */
 interface EventsAfter<T> {
   readonly found: readonly (T | UnreadableItem)[];
   readonly reached: number;

@@ -4,7 +4,7 @@ import { payloadDictionary } from "./packed/dictionary.ts";
 import { packText, unpackText } from "./packed/text.ts";
 import { reported } from "./table.ts";
 
-/** What the stored item of an event says in addition to its payload. */
+/** Members of a stored event in addition to its payload. */
 type Identity = Pick<PublishedEvent, "id" | "created_at" | "resource_id" | "account_id" | "client_id">;
 
 /**

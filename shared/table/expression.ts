@@ -16,7 +16,7 @@ type Comparator = keyof typeof comparators;
 
 const comparators = { equal: "=", not: "<>", at_least: ">=", below: "<", above: ">", at_most: "<=" } as const;
 
-/** What a write makes of an item, and under which conditions. Attributes are named as in a {@link Condition}. */
+/** Changes of a write, and their conditions. Attributes are named as in a {@link Condition}. */
 export interface ItemChange {
   readonly set?: Readonly<Record<string, unknown>> | undefined;
   readonly add?: Readonly<Record<string, number | bigint>> | undefined;

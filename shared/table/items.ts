@@ -15,12 +15,12 @@ import { backoffMs } from "./transact.ts";
 import { changeMember, deleteMember, putMember, updateItem } from "./write.ts";
 
 /**
- * What a change does that meets a transaction on the same item, which means that nothing was written: it fails, is sent
- * again for a while, or counts as one whose condition failed.
+ * Behaviour of a change that meets a transaction on the same item, which means that nothing was written: it fails, is
+ * sent again for a while, or counts as one whose condition failed.
  */
 export type OnConflict = "fail" | "again" | "refused";
 
-/** What came of a change: the item after it or, where a condition failed, as it is stored now; undefined when gone. */
+/** Result of a change: the item after it or, where a condition failed, as it is stored now; undefined when gone. */
 export type Changed<T> = { readonly ok: true; readonly item: T } | { readonly ok: false; readonly item: T | undefined };
 
 /** Puts an item, in the place of one that is there unless a condition says otherwise; false when one failed. */
@@ -131,7 +131,7 @@ async function unlessRefused(send: () => Promise<unknown>, onConflict?: OnConfli
   }
 }
 
-/** What is stored where a condition failed; undefined when nothing is. Any other error goes on. */
+/** The stored item where a condition failed; undefined when there is none. Any other error goes on. */
 function storedInstead(error: unknown): Record<string, unknown> | undefined {
   if (nameOf(error) !== "ConditionalCheckFailedException") throw error;
   return (error as { Item?: Record<string, unknown> }).Item;

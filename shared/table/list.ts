@@ -7,7 +7,7 @@ import { readEach } from "./store.ts";
 import { tryRead } from "./table.ts";
 import { facetsAttribute, type IndexName, indexes, keyAttributes, type SlimAttribute } from "./table-shape.ts";
 
-/** What a page is cut from: one order over sort keys, bounds, and what of it is wanted. */
+/** Input to a page: one order over sort keys, bounds, and a filter. */
 export interface PageRequest {
   readonly limit: number;
   /** Order of the list, whichever way the cursor goes. */
@@ -26,7 +26,7 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** Sort key of each item: where a page that ends with it goes on. */
   readonly sorts: readonly string[];
-  /** Which way its cursor went. */
+  /** Direction of its cursor. */
   readonly direction: Cursor["direction"];
   readonly next: Cursor | undefined;
   readonly prev: Cursor | undefined;
@@ -35,8 +35,8 @@ export interface Page<T> {
 }
 
 /**
- * A page with what was found for each of its items. What is gone, or not wanted, is left out, and what cannot be read
- * is left out and counted: the page goes on behind it.
+ * A page with what was found for each of its items. Items that are gone, or not wanted, are left out, and those that
+ * cannot be read are left out and counted: the page goes on behind them.
  */
 export function pageWith<U>(page: Page<unknown>, found: readonly (U | UnreadableItem | undefined)[]): Page<U> {
   const kept = found.flatMap((item, place) =>
@@ -70,11 +70,11 @@ export type ListIndex = Exclude<IndexName, "due">;
 interface Partition {
   readonly index?: (typeof indexes)[ListIndex];
   readonly partition: string;
-  /** What is read of an entry in addition to its keys; all of it without this. */
+  /** Attributes to read of an entry in addition to its keys; all without this. */
   readonly attributes?: readonly SlimAttribute[] | undefined;
 }
 
-/** What a list is merged from: partitions, and entries that are read by their keys. */
+/** Sources that a list is merged from: partitions, and entries that are read by their keys. */
 type Source = Partition | { readonly found: Promise<readonly Entry[]> };
 
 /**

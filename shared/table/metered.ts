@@ -8,7 +8,7 @@ interface Client {
 /** The class of a command. */
 type CommandClass = abstract new (...given: never[]) => object;
 
-/** What an answer reports of the units that it took; a transaction and a batch report those of each table. */
+/** Units in an answer; a transaction and a batch report those of each table. */
 interface Answer {
   readonly ConsumedCapacity?: Consumed | readonly Consumed[];
 }

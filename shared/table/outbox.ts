@@ -7,9 +7,9 @@ import { putNew, type TransactItem } from "./write.ts";
 
 /**
  * The outbox item of a commit: its events in order, complete but for id and sequence, which they get when they are
- * published. What does not fit it goes into parts next to it, written in the same transaction: how large a resource may
- * be is a rule of requests, and one that was stored before the rule must still be published. `delayMs` turns a business
- * delay into real time. `place` is the order among commits that one request decides at one moment.
+ * published. Events that do not fit it go into parts next to it, written in the same transaction: the size of a
+ * resource is limited by a rule of requests, and one that was stored before the rule must still be published. `delayMs`
+ * turns a business delay into real time. `place` is the order among commits that one request decides at one moment.
  */
 export function putOutbox(
   events: readonly [DomainEvent, ...DomainEvent[]],
@@ -29,7 +29,7 @@ export function putOutbox(
     root_version: events[0].resource.version,
     events: own,
     ...(more.length === 0 ? {} : { parts: more.length }),
-    // What the events of the commit say is not said again.
+    // The events of the commit already have these members.
     ...(context.origin === undefined ? {} : { audit: JSON.stringify(context.origin satisfies WaitingAudit) }),
     ...traced(context),
     created_at: context.now,
@@ -41,7 +41,7 @@ export function putOutbox(
   return [putNew(outboxes, outbox), ...parts.map((part) => putNew(outboxParts, part))];
 }
 
-/** What the audit keeps of a commit without an event, which no event tells. */
+/** Audit record of a commit without an event. */
 export type UntoldAudit = Required<Pick<WaitingAudit, "resource" | "changes">> & Pick<WaitingAudit, "sealed">;
 
 /** The outbox item of a commit that announces nothing: it brings the audit its entry. */

@@ -10,13 +10,13 @@ export type StoredAttributes = Readonly<Record<string, unknown>>;
 /** An index whose partitions are read, by its names: `indexes.state`. */
 type Index = (typeof indexes)[IndexName];
 
-/** What is read of a partition, and how. */
+/** A read of a partition. */
 export interface PartitionQuery {
   /** Index whose partition it is; the table's own without it. */
   readonly index?: Index | undefined;
   /** Whether the partition is in the volatile table. */
   readonly volatile?: boolean;
-  /** What sort keys begin with; not together with a bound, since DynamoDB takes one condition. */
+  /** Prefix of the sort keys; not together with a bound, since DynamoDB takes one condition. */
   readonly prefix?: string;
   /** Lowest sort key, inclusive. */
   readonly from?: string | undefined;
@@ -34,7 +34,7 @@ export interface PartitionQuery {
 /** The place in a partition where a read goes on. */
 export type PartitionPosition = Record<string, unknown>;
 
-/** What one call reads of a partition. */
+/** Result of one call on a partition. */
 export interface PartitionPage {
   readonly items: readonly StoredAttributes[];
   /** Where the next call goes on; undefined when nothing is left. */

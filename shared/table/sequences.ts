@@ -26,7 +26,7 @@ export interface EventCounter {
   readonly is_stored: boolean;
 }
 
-/** What the item of the counter says. */
+/** The stored item of the counter. */
 interface StoredCounter {
   readonly last: number;
   readonly skipped?: Readonly<Record<string, number>>;
@@ -97,7 +97,7 @@ export function advanceCounter(tenant: string, counter: EventCounter, to: Number
   });
 }
 
-/** What notes skipped endpoints, in the transaction that skips them: the sweep looks for the note from now on. */
+/** Notes skipped endpoints, in the transaction that skips them: the sweep looks for the note from now on. */
 function noteOf(tenant: string, before: EventCounter["skipped"], after = before): Readonly<Record<string, unknown>> {
   return after === before ? {} : { skipped: after, ...sequences.dueKeys(tenant, nowIso()) };
 }

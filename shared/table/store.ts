@@ -67,7 +67,7 @@ type Loaded<R extends Readonly<Record<string, Ref<unknown>>>> = {
   -readonly [K in keyof R]: NonNullable<R[K]> extends Ref<infer T> ? T | undefined : never;
 };
 
-/** Reads several items at once, strongly consistent. What does not exist is undefined. */
+/** Reads several items at once, strongly consistent. A missing item is undefined. */
 export type Load = <R extends Readonly<Record<string, Ref<unknown>>>>(refs: R) => Promise<Loaded<R>>;
 
 /** How a request's answer is stored under its Idempotency-Key. */
@@ -95,7 +95,7 @@ export interface Reply {
 }
 
 /**
- * What came of a command: a fresh answer, a stored one given again, a key used for another request, or no decision in
+ * Result of a command: a fresh answer, a stored one given again, a key used for another request, or no decision in
  * time.
  */
 export type Outcome =
@@ -120,7 +120,7 @@ export type Committable<R> =
     }
   | Extract<Decision<R>, { ok: false }>;
 
-/** What a command reads of who commands: an application or an operator. */
+/** The caller of a command, as the command reads it: an application or an operator. */
 export interface CallerStanding {
   readonly ref: Ref<{ readonly version: number }>;
   /** @throws an error that is the answer, where they may not command any more */
@@ -137,7 +137,7 @@ export interface Command<R> {
   readonly newContext: () => Context;
   readonly decide: (load: Load, context: Context) => Promise<Committable<R>>;
   readonly show: (result: R) => Reply;
-  /** What the audit keeps of a commit without an event, or about a person, sealed; absent where it keeps nothing. */
+  /** Audit record of a commit without an event, or about a person, sealed; absent where there is none. */
   readonly audited?: (result: R, changes: readonly (Change | PreparedChange)[]) => UntoldAudit;
   readonly showRefusal: (refusal: Refusal) => { readonly reply: Reply; readonly stored: boolean };
   /** Milliseconds left until the function is ended. */

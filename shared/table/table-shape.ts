@@ -16,11 +16,11 @@ export const indexes = {
   list: { name: "list", partition: "list_pk", sort: "list_sk" },
   /** One selective facet: status and kind of a transaction, status and type of an account. */
   state: { name: "state", partition: "state_pk", sort: "state_sk" },
-  /** What belongs to a parent: accounts of a client, transactions of an account. */
+  /** Children of a parent: accounts of a client, transactions of an account. */
   owner: { name: "owner", partition: "owner_pk", sort: "owner_sk" },
   /** A second order under a parent: transactions of a client (ADR 0003), trades of an account by their close. */
   client: { name: "client", partition: "client_pk", sort: "client_sk" },
-  /** What must be woken at a time; global and sharded, read by the sweep alone. */
+  /** Items to wake at a time; global and sharded, read by the sweep alone. */
   due: { name: "due", partition: "due_pk", sort: "due_sk" },
 } as const;
 
@@ -28,8 +28,8 @@ export const indexes = {
 export type IndexName = keyof typeof indexes;
 
 /**
- * What `list`, `state`, `owner` and `client` carry for filters, so that a filter costs no read of the item itself.
- * A page shows base items; these attributes only choose them. DynamoDB takes 20 to an index and 100 to a table.
+ * Attributes of `list`, `state`, `owner` and `client` for filters, so that a filter costs no read of the item itself. A
+ * page shows base items; these attributes only choose them. DynamoDB takes 20 to an index and 100 to a table.
  */
 export const slimAttributes = [
   "id",

@@ -121,7 +121,7 @@ export function readRawItem<T>(item: Record<string, unknown>): T {
   return readItem<T>(unmarshall(item as Parameters<typeof unmarshall>[0], { wrapNumbers: exactNumber }));
 }
 
-/** What `read` makes of records of a stream, without those of items that cannot be read: the others go on. */
+/** Results of `read` for records of a stream, without those of items that cannot be read: the others go on. */
 export function readRecords<R, T>(records: readonly R[], read: (record: R) => T | undefined): T[] {
   return records.flatMap((record) => {
     try {

@@ -70,7 +70,7 @@ export async function transact(items: readonly TransactItem[]): Promise<void> {
   }
 }
 
-/** What came of a transaction; when it was cancelled, the code of each member, `None` where nothing was wrong. */
+/** Result of a transaction; when it was cancelled, the code of each member, `None` where nothing was wrong. */
 export type Transacted =
   | { readonly ok: true }
   | { readonly ok: false; readonly codes: readonly string[]; readonly error: unknown };

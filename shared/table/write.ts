@@ -68,7 +68,7 @@ export function itemOf<T extends object>(entity: Entity<T>, item: T): Record<str
   return { pk, sk, ...typeTag(entity.et), ...entity.indexesOf?.(item), ...(entity.toStored?.(item) ?? item) };
 }
 
-/** What every item says of itself: its type, and the schema version that it is written in. */
+/** Tag of every item: its type, and the schema version that it is written in. */
 export function typeTag(type: string): Readonly<Record<string, string | number>> {
   return { et: type, [versionAttribute]: schemaVersion };
 }
@@ -153,7 +153,7 @@ export function writeOf(change: Change, tenant: string): TransactItem {
       const { kind, value, owner } = change;
       const key = uniques.key(tenant, kind, value);
       if (change.ended !== true) return deleteMember(key, [ownedBy(owner)]);
-      // What a platform reported has a reference that was never claimed.
+      // The reference of a reported operation was never claimed.
       const set = { ...typeTag(uniques.et), owner_id: owner, is_free: true };
       return changeMember(key, { set, when: [{ any: [isNew, ownedBy(owner)] }] });
     }

@@ -13,7 +13,7 @@ export function outboxOf([first, ...more]: readonly DomainEvent[], context: Cont
 
 /**
  * The members of a transaction that announce a decision: its events, and its entry of the audit where a caller asked
- * for it. What a commit changes of a person is taken from its answer, which comes sealed, and not from the events.
+ * for it. A change of a person is taken from its answer, which comes sealed, and not from the events.
  */
 export function announcementOf<R>(
   { audited }: Pick<Command<R>, "audited">,

@@ -20,7 +20,7 @@ export async function destroyPersonKey(tenant_id: string, person_id: string): Pr
   await changeItem(personKeys.key(tenant_id, person_id), change, "again");
 }
 
-/** What became of the audit of a client. */
+/** Result of an erasure for the audit of a client. */
 export interface ErasedClient {
   readonly client_id: string;
   /** False when an earlier command has erased it. */

@@ -1,7 +1,7 @@
 import type { PolicyRefusal, RefusedParty } from "../../domain/audit/refusals.ts";
 import { originFor } from "./sealing.ts";
 
-/** What was asked for, from where, and why it was refused. */
+/** Request, origin and reason of a refusal. */
 type RefusedCall = Pick<PolicyRefusal, "action" | "ip" | "user_agent" | "request_id" | "at" | "code" | "resource">;
 
 /** A refusal as it is reported: what names an operator is sealed before it reaches the queue. */

@@ -16,7 +16,7 @@ import { openWith, sealFor } from "../../runtime/person-key.ts";
 /** The public key of a person, where there is one; undefined for one whose data was erased. */
 type PublicKeyOf = (person: string) => string | undefined;
 
-/** What is sealed belongs to a person of a tenant, and to these places of an entry. */
+/** A sealed value belongs to a person of a tenant, and to these places of an entry. */
 function placeOf(tenant: string, { person, members }: Pick<SealedValues, "person" | "members">): string {
   return [tenant, person, ...members].join("\n");
 }
@@ -50,7 +50,7 @@ function withSealed<T extends object>(
   return { kept, sealed };
 }
 
-/** What the audit keeps of a call: what names an operator is sealed by their key, and a program is named. */
+/** The audit's record of a call: names of an operator are sealed by their key, and a program is named. */
 export function originFor(
   tenant: string,
   call: Required<Pick<Origin, "action" | "actor" | "ip" | "user_agent">>,
@@ -62,7 +62,7 @@ export function originFor(
   return { ...kept, ...(sealed.length === 0 ? {} : { sealed }) };
 }
 
-/** What a command changed, as the audit stores it: what it says of a person is sealed. */
+/** The changes of a command, as the audit stores them: personal values are sealed. */
 export function sealedChange<T extends { readonly changes: readonly AuditedChange[] }>(
   tenant: string,
   shown: T,

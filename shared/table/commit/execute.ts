@@ -144,7 +144,7 @@ async function commit<R>(
 }
 
 /**
- * What a cancelled transaction means, most telling reason first: a stored answer, a conflict, a stale decision, a taken
+ * Cause of a cancelled transaction, most telling reason first: a stored answer, a conflict, a stale decision, a taken
  * value.
  */
 async function afterCancellation<R>(

@@ -61,8 +61,8 @@ export const accounts = {
 } satisfies Entity<Account> & Record<string, unknown>;
 
 /**
- * Notes of proposed links, next to their accounts, of which a brokerage has too many to look at each (`list`). What is
- * proposed, and whether it still is, stands on the account; a note expires with its proposal.
+ * Notes of proposed links, next to their accounts, of which a brokerage has too many to look at each (`list`). The
+ * account holds the proposal, and whether it still is one; a note expires with its proposal.
  */
 export const linkProposals = {
   et: "LINKPROPOSAL",

@@ -28,7 +28,7 @@ export interface AuditPointer {
   readonly place: number;
 }
 
-/** What finds an entry whose commit has no event. */
+/** Pointer to an entry whose commit has no event. */
 export interface AuditRef extends AuditPointer {
   readonly tenant_id: string;
   readonly expires_at: number;
@@ -72,7 +72,7 @@ export const auditPointers = {
   },
 };
 
-/** What finds an entry whose commit has no event. */
+/** Pointers to entries whose commits have no event. */
 export const auditRefs = {
   et: auditRefType,
   keyOf: ({ tenant_id, sequence }: AuditRef): Key => ({

@@ -36,7 +36,7 @@ export const snapshotParts = {
   keyOf: (item: SnapshotPart): Key => snapshotParts.key(item.tenant_id, item.source_id, item.snapshot_id, item.part),
 } satisfies Entity<SnapshotPart> & Record<string, unknown>;
 
-/** What a complete snapshot does not contain, next to it. */
+/** The accounts that a complete snapshot does not contain, next to it. */
 export const snapshotEnds = {
   et: "SNAPSHOTEND",
   key: (item: Named): Key => ({ pk: partitionOf(item.tenant_id, item.source_id, item.snapshot_id), sk: "END" }),
@@ -50,7 +50,7 @@ export const snapshotHeads = {
   keyOf: (item: SnapshotHead): Key => snapshotHeads.key(item.tenant_id, item.source_id),
 } satisfies Entity<SnapshotHead> & Record<string, unknown>;
 
-/** What is remembered of comparing the logins of a source. */
+/** State of the comparisons of the logins of a source. */
 export const reconciliations = {
   et: "RECONCILIATION",
   partition: (tenant: string, sourceId: string, shard: number) =>

@@ -18,7 +18,7 @@ export interface Outbox {
   readonly root_version: number;
   /** JSON of each event without id and sequence; of the first ones, where there are parts. */
   readonly events: readonly string[];
-  /** What the audit keeps of the command, as JSON (`WaitingAudit`); absent where no caller asked for the commit. */
+  /** Audit record of the command, as JSON (`WaitingAudit`); absent where no caller asked for the commit. */
   readonly audit?: string;
   /** How many parts hold the events that do not fit; absent when all do. */
   readonly parts?: number;
@@ -32,8 +32,8 @@ export interface Outbox {
 }
 
 /**
- * Outbox items: next to the resource they are about, and in the due index until they are published. What the audit
- * keeps and the events are stored as one deflated text, a line each (ADR 0038).
+ * Outbox items: next to the resource they are about, and in the due index until they are published. Audit record and
+ * events are stored as one deflated text, a line each (ADR 0038).
  */
 export const outboxes = {
   et: outboxType,

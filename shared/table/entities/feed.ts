@@ -49,7 +49,7 @@ export const feedRejects = {
   keyOf: (item: FeedReject): Key => feedRejects.key(item.tenant_id, item.source_id, item.id),
 } satisfies Entity<FeedReject> & Record<string, unknown>;
 
-/** What became of the items of a feed, by what the source calls them: the same again changes nothing. */
+/** Results of the items of a feed, by the names of the source: the same again changes nothing. */
 export const dedups = {
   et: "DEDUP",
   key: (tenant: string, sourceId: string, kind: Dedup["kind"], name: string): Key => ({

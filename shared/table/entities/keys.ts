@@ -24,9 +24,9 @@ export interface IndexKeys {
   readonly client_sk?: string;
   readonly due_pk?: string;
   readonly due_sk?: string;
-  /** What a filter of an index looks at, where the item itself calls it otherwise. */
+  /** Value for filters of an index, where the item itself names it otherwise. */
   readonly type?: string;
-  /** What filters of this kind look at beyond the attributes that every index carries; a list shows them as its own. */
+  /** Values for filters of this kind beyond the attributes that every index carries; a list shows them as its own. */
   readonly facets?: Readonly<Record<string, string | null>>;
 }
 
@@ -76,7 +76,7 @@ export function placeAt(moment: string, id: string): string {
   return `${timeKey(moment)}|${ulidOf(id)}`;
 }
 
-/** What the due index holds, each kind in shards of its own: a backlog of one hides no other. */
+/** Kinds of the due index, each in shards of its own: a backlog of one hides no other. */
 export type DueKind =
   | "ACCOUNT"
   | "APP"

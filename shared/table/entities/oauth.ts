@@ -68,7 +68,7 @@ export const operatorKeys = {
   indexesOf: (item: OperatorKey): IndexKeys => (item.wake_at === null ? {} : dueKeys("APP", item.id, item.wake_at)),
 } satisfies Entity<OperatorKey> & Record<string, unknown>;
 
-/** What opens what the audit keeps of a person, or the note that it was destroyed. */
+/** Key to the sealed values of a person in the audit, or the note that it was destroyed. */
 export interface PersonKey {
   readonly tenant_id: string;
   /** Identifier of the client or operator. */
@@ -87,7 +87,7 @@ export const personKeys = {
   keyOf: (item: PersonKey): Key => personKeys.key(item.tenant_id, item.person_id),
 } satisfies Entity<PersonKey> & Record<string, unknown>;
 
-/** Which operators a user of the pool is, one at most in each tenant: a token of the pool knows no tenant. */
+/** Operators that a user of the pool is, one at most in each tenant: a token of the pool knows no tenant. */
 export interface OperatorIdentity {
   /** SHA-256 of issuer and subject, see `identityHash`. */
   readonly identity_sha256: string;

@@ -4,7 +4,7 @@ import type { Position } from "../../domain/trading/position.ts";
 import { dueKeys, type Entity, type IndexKeys, type Key, keyPart } from "./keys.ts";
 
 /**
- * What began to wait for a price just now: an order, or a position with a stop loss or a take profit. Indexes may not
+ * An order, or a position with a stop loss or a take profit, that began to wait for a price just now. Indexes may not
  * show it yet.
  */
 export interface NewlyWaiting {

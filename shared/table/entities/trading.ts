@@ -119,7 +119,7 @@ export function tradePosition(id: string): string {
   return `pos_${ulidOf(id)}`;
 }
 
-/** Which way a price moves to meet a level: to it from above, or to it from below. */
+/** Direction in which a price meets a level: to it from above, or to it from below. */
 export type Direction = Exposure["direction"];
 
 /** A price in the units of triggers as a text that sorts like the number, also below zero. */
@@ -181,7 +181,7 @@ function levelKey(level: string | null): string {
 /** Levels beyond it, in hundredths of a percent, sort as if they were equal. */
 const widestLevel = 1e15;
 
-/** The shards of a list of risks. What was put there before there were several is in the first. */
+/** The shards of a list of risks. */
 function inShards(list: string): string[] {
   return Array.from({ length: limits.trading.risk_shards }, (_, shard) => (shard === 0 ? list : `${list}|${shard}`));
 }
@@ -191,8 +191,8 @@ function ownShard(partitions: readonly string[], accountId: string): string {
 }
 
 /**
- * What is remembered of an account's margin. Lists: of a tenant by margin level, the lowest first (`list`); accounts
- * that are not normal (`state`); those to evaluate again (`due`).
+ * State of an account's margin. Lists: of a tenant by margin level, the lowest first (`list`); accounts that are not
+ * normal (`state`); those to evaluate again (`due`).
  */
 export const risks = {
   et: riskType,

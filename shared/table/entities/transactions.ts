@@ -62,7 +62,7 @@ export function endOf({ status, expires_at, credit }: Transaction): string | nul
 export const unjoinedLegs = {
   et: "LEG",
   partition: (tenant: string, accountId: string) => `${tenant}#${accountId}|LEG`,
-  /** What the sort keys of an amount begin with. */
+  /** Prefix of the sort keys of an amount. */
   prefixOf: (amountMinor: bigint) => `${amountMinor}#`,
   keyOf: (item: UnjoinedLeg | CorrectionLeg): Key => ({
     pk: unjoinedLegs.partition(item.tenant_id, item.account_id),

@@ -1,7 +1,7 @@
 /**
- * What events have in common, as the dictionary that their stored payloads are compressed with: the members of the
- * four resources and of the event around them, with their usual values, the most frequent last. It decides what the
- * bytes of stored events mean, so it never changes: another dictionary is another schema version of events.
+ * The dictionary that stored payloads of events are compressed with: the members of the four resources and of the event
+ * around them, with their usual values, the most frequent last. It decides what the bytes of stored events mean, so it
+ * never changes: another dictionary is another schema version of events.
  */
 export const payloadDictionary = [
   '"stop_out":{"order":"most_losing_first","mode":"full","started_at":"20","before":{"balance":"","after":{"balance":"',

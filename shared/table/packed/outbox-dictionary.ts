@@ -1,6 +1,6 @@
 /**
- * What the text of an outbox item and the events in it have in common. Every function that commits ships it, so it is
- * short: without it a usual commit takes two write units more (ADR 0038).
+ * The dictionary that the text of an outbox item and its events is compressed with. Every function that commits ships
+ * it, so it is short: without it a usual commit takes two write units more (ADR 0038).
  */
 export const outboxDictionary =
   '"user_agent":"client_id":"cli_01account_id":"acc_01body":{"type":"created_at":"2026-environment":"resource":{' +
