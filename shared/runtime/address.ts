@@ -19,8 +19,8 @@ export function addressInRanges(address: string, ranges: readonly string[]): boo
 }
 
 /**
- * What counts as one place that requests come from: an IPv4 address, or the 64 leading bits of an IPv6 address, since
- * the holder of one of those has all that begin with them (RFC 4291 2.5.4).
+ * Block of an address for rate limits: an IPv4 address, or the 64 leading bits of an IPv6 address, since the holder of
+ * one of those has all that begin with them (RFC 4291 2.5.4).
  */
 export function addressBlock(address: string): string {
   if (familyOf(address) !== "ipv6") return address;

@@ -35,7 +35,7 @@ export async function withinBudget<T>(ms: number, work: () => Promise<T>): Promi
   }
 }
 
-/** What the work of this budget has spent so far, to be added to; undefined outside of a budget. */
+/** Units that the work of this budget has spent so far, to be added to; undefined outside of a budget. */
 export function spentUnits(): SpentUnits | undefined {
   return budgets.getStore()?.spent;
 }

@@ -13,7 +13,7 @@ export const env = {
   get stage(): "sandbox" | "production" {
     return required("STAGE") === "production" ? "production" : "sandbox";
   },
-  /** What requests of the function may take on average before they are slow, ms; Infinity where nothing says so. */
+  /** Average duration of the function's requests above which they are slow, ms; Infinity without a setting. */
   get slowAboveMs(): number {
     return Number(process.env["SLOW_ABOVE_MS"] ?? Number.POSITIVE_INFINITY);
   },

@@ -4,14 +4,14 @@ import { invocationTrace, requestNames } from "./trace.ts";
 const levels = ["DEBUG", "INFO", "WARN", "ERROR", "CRITICAL", "SILENT"] as const;
 type Level = "INFO" | "WARN" | "ERROR";
 
-/** What an entry may hold in addition to its message: identifiers, codes, durations. */
+/** Members of an entry in addition to its message: identifiers, codes, durations. */
 type Details = Readonly<Record<string, unknown>>;
 
 /**
  * The logger of a function: one JSON line per entry, in the fields of Powertools for AWS Lambda (level, message,
- * timestamp, service, xray_trace_id), so that queries written for those work. What is written for a request names it.
- * Callers pass identifiers, codes and durations, never bodies, tokens or personal data; a test plants canaries and
- * searches every line.
+ * timestamp, service, xray_trace_id), so that queries written for those work. A line of a request names it. Callers
+ * pass identifiers, codes and durations, never bodies, tokens or personal data; a test plants canaries and searches
+ * every line.
  */
 export const log = {
   info: (message: string, details?: Details) => write("INFO", message, details),
@@ -63,8 +63,8 @@ function plain(_name: string, value: unknown): unknown {
 }
 
 /**
- * What an entry says of an error: its class, its sentence and, of an item that cannot be read, its key. A text that was
- * no JSON or no number is quoted by the sentence of its error, and may be of a person: that sentence is not said.
+ * An error in an entry: its class, its sentence and, of an item that cannot be read, its key. A text that was no JSON
+ * or no number is quoted by the sentence of its error, and may be of a person: that sentence is not said.
  */
 export function causeOf(error: unknown): { error: string; error_message: string; key?: string } {
   const { name, message, key } = error as Error & { readonly key?: string };
@@ -72,7 +72,7 @@ export function causeOf(error: unknown): { error: string; error_message: string;
   return { error: name, error_message, ...(key === undefined ? {} : { key }) };
 }
 
-/** What functions count, each with an alarm of its own (`test/infra/alarms/counted-metrics.test.ts`). */
+/** Metrics that functions count, each with an alarm of its own (`test/infra/alarms/counted-metrics.test.ts`). */
 export const metricNames = [
   "RateCounterFailedOpen",
   "RefusalNotReported",

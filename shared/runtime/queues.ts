@@ -9,7 +9,7 @@ import { judged } from "./verdict.ts";
 /** A queue that wakes the deliverer: first attempts, and retries after a minute, five minutes or longer. */
 export type DeliveryQueue = keyof typeof env.queues;
 
-/** What a queue carries: which attempt of which delivery is due. Everything else is read when it is (ADR 0045). */
+/** Message of a queue: the attempt of a delivery that is due. Everything else is read when it is (ADR 0045). */
 export interface DeliveryMessage {
   readonly tenant_id: string;
   readonly delivery_id: string;
@@ -123,7 +123,7 @@ async function sendBatch(url: string, entries: readonly SendMessageBatchRequestE
     const { Failed: failed = [] } = await sqs.send(new SendMessageBatchCommand({ QueueUrl: url, Entries: [...left] }));
     if (failed.length === 0) return;
     const codes = [...new Set(failed.map(({ Code }) => Code))].join(", ");
-    // What is wrong with the message itself stays wrong.
+    // A fault of the message itself is permanent.
     if (tried === tries || failed.some(({ SenderFault }) => SenderFault === true)) {
       throw new Error(`SQS did not take ${failed.length} of ${left.length} messages: ${codes}.`);
     }

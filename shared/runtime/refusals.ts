@@ -6,8 +6,8 @@ import { sendMessages } from "./queues.ts";
 
 /**
  * Reports a refusal to the function that records refusals, in at most `limits.audit.refusal_send_ms`. Refusals of one
- * tenant are a message group, so that a flood of one delays no other. What cannot be sent is logged and counted:
- * whether a request is refused does not depend on it.
+ * tenant are a message group, so that a flood of one delays no other. A report that cannot be sent is logged and
+ * counted: whether a request is refused does not depend on it.
  */
 export async function reportRefusal(
   refusal: Readonly<Record<"tenant_id" | "request_id" | "action", string> & { code: string | null }>,

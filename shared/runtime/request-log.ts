@@ -6,7 +6,7 @@ const client = new CloudWatchLogsClient({
   requestHandler: limits.calls.slow_handler,
 });
 
-/** What lines are about: requests, messages of the stream, and connections of it that ended. */
+/** Subjects of lines: requests, messages of the stream, and connections of it that ended. */
 export type CountedLine = "request" | "stream" | "connection";
 
 /**

@@ -7,7 +7,7 @@ const causes = ["published", "subscribed", "connected", "prices", "sweep", "hand
 /** Why the worker of the stream is to look at a set of connections. */
 export type StreamCause = (typeof causes)[number];
 
-/** What the FIFO queue of the stream carries. It only wakes: what is due to whom is in the tables. */
+/** Message of the FIFO queue of the stream. It only wakes: what is due to whom is in the tables. */
 export interface StreamWake {
   readonly tenant_id: string;
   /** Number of the set, which with the tenant is the message group: one worker at a time has a set. */

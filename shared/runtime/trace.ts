@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** What every log line of a request says, so that an engineer finds them by it. */
+/** Members of every log line of a request, by which an engineer finds them. */
 export interface RequestNames {
   /** Id that the gateway gave the request. */
   readonly request_id: string;

@@ -29,7 +29,7 @@ export function isThrottle(code: string | undefined): boolean {
 
 /**
  * Whether an error means that a service could not be asked now, although the request is in order: it was throttled, is
- * not reached, is silent, or failed itself. What the call was to do may have been done.
+ * not reached, is silent, or failed itself. The work of the call may have been done.
  */
 export function isUnavailable(error: unknown): boolean {
   const { name = "", code = "", $metadata, CancellationReasons: reasons = [] } = error as FailedCall;
@@ -38,7 +38,7 @@ export function isUnavailable(error: unknown): boolean {
   return reasons.some(({ Code }) => Code === "TransactionConflict" || isThrottle(Code));
 }
 
-/** What an error of a call may tell. */
+/** Members that an error of a call may have. */
 interface FailedCall {
   readonly name?: string;
   /** Node's, of a connection. */

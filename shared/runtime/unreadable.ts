@@ -21,7 +21,7 @@ export function readable<T>(items: readonly (T | UnreadableItem)[]): T[] {
   return items.filter((item): item is T => !(item instanceof UnreadableItem));
 }
 
-/** What work comes to, or the item that it could not read: the work of others goes on. */
+/** The result of work, or the item that it could not read: the work of others goes on. */
 export async function unlessUnreadable<T>(work: Promise<T>): Promise<T | UnreadableItem> {
   try {
     return await work;

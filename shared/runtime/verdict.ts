@@ -13,7 +13,7 @@ export function awaitingVerdict<T>(verdict: Verdict, work: () => Promise<T>): Pr
   return verdicts.run(verdict, work);
 }
 
-/** What verdicts rejected with. */
+/** Values that verdicts rejected with. */
 const refusals = new WeakSet<object>();
 
 /** Whether an error is the refusal of the work itself: no call has failed, and there is nothing to report. */
