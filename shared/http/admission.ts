@@ -65,8 +65,8 @@ function startCount(exchange: Exchange, asked?: Parameters<typeof countRequest>[
 }
 
 /**
- * What a command reads of its caller, see `standing` of its row; undefined where the authorizer's answer is enough. Who
- * has lost what they were let in with is refused within the time of one command, not within the authorizer's minute.
+ * The caller's item for a command, see `standing` of its row; undefined where the authorizer's answer is enough. A
+ * caller who has lost the right is refused within the time of one command, not within the authorizer's minute.
  */
 export function standingOf({ row }: Pick<Exchange, "row">, caller: Caller): CallerStanding | undefined {
   const { standing, scope } = row;

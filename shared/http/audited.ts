@@ -9,7 +9,7 @@ import { type HeaderHolder, headerOf } from "./body.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What the audit keeps of a command whose commit has no event: the resource that it shows, and what changed of it. */
+/** Audit record of a command whose commit has no event: the resource that it shows, and its changes. */
 export interface ShownChange {
   readonly resource: AuditedResource;
   readonly changes: readonly AuditedChange[];
@@ -22,8 +22,8 @@ export function userAgentOf(event: Pick<HeaderHolder, "headers">): string | null
 }
 
 /**
- * What a command changed, told by the representation that it answers with and by the version of the resource before.
- * Only members of the representation are kept, and no secrets.
+ * The changes of a command, by the representation that it answers with and the version of the resource before. Only
+ * members of the representation are kept, and no secrets.
  */
 export function shownChange(
   row: Pick<ShippedRoute, "path">,

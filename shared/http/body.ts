@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { HttpProblem } from "./problem.ts";
 import { scanJson } from "./strict-json.ts";
 
-/** What holds the headers of a request: the event of a function behind a route, or that of the authorizer. */
+/** The event of a function behind a route, or that of the authorizer. */
 export interface HeaderHolder {
   readonly headers: Readonly<Record<string, string | undefined>> | null;
   readonly multiValueHeaders: Readonly<Record<string, readonly string[] | undefined>> | null;

@@ -43,7 +43,7 @@ type PathOf<R extends Pick<ShippedRoute, "path">> = { readonly [Name in Paramete
 /** The validated body of a row. */
 type BodyOf<R extends ShippedRoute> = R extends { readonly body: infer S } ? Output<S> : undefined;
 
-/** What a handler receives: validated input, and no access to other tenants. */
+/** Input to a handler: validated, and without access to other tenants. */
 export interface Request<R extends ShippedRoute> {
   readonly path: PathOf<R>;
   readonly query: Readonly<Record<string, string | undefined>>;
@@ -54,7 +54,7 @@ export interface Request<R extends ShippedRoute> {
   readonly load: Load;
 }
 
-/** What the handler of a command receives in addition: the context of the decision and the caller's precondition. */
+/** Further input to the handler of a command: the context of the decision and the caller's precondition. */
 export interface CommandRequest<R extends ShippedRoute> extends Request<R> {
   readonly context: Context;
   /** Ends the request with 412 if If-Match is present and does not match this version. */

@@ -30,7 +30,7 @@ export const orderFilters = ["symbol", "side", "type", "account_id"];
 
 /** Filters of the list of applications. */
 export const applicationFilters = ["status"];
-/** What the list of operators filters by. */
+/** Filters of the list of operators. */
 export const operatorFilters = ["status"];
 
 type Query = Readonly<Record<string, string | undefined>>;

@@ -8,7 +8,7 @@ import type { Handler } from "./endpoint.ts";
 import { type OAuthParameters, readOAuthParameters } from "./oauth-parameters.ts";
 import { open } from "./open.ts";
 
-/** What an OAuth endpoint reads of a request: it has its own format of parameters, credentials and errors. */
+/** A request to an OAuth endpoint, which has its own format of parameters, credentials and errors. */
 export interface RawOAuthRequest {
   readonly authorization: string | undefined;
   readonly parameters: OAuthParameters["parameters"];

@@ -4,7 +4,7 @@ import type { Answer, Exchange } from "./exchange.ts";
 import { notModified } from "./reply.ts";
 import { refuseDashboard } from "./sender.ts";
 
-/** What a person signs in and out by. */
+/** Paths by which a person signs in and out. */
 const ofDashboard: readonly string[] = ["/oauth/token", "/oauth/revoke"];
 
 /**

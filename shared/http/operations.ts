@@ -53,7 +53,7 @@ export interface TableReply<T> {
   readonly show: (found: T) => Answer;
 }
 
-/** What the handler of {@link readCounts} receives: who asks, when, and all that was counted for them in the minute. */
+/** Input to the handler of {@link readCounts}: the caller, the time, and all counts of the minute. */
 export interface CountsRequest {
   readonly caller: Caller;
   readonly counts: RateVerdict["counts"];
@@ -159,7 +159,7 @@ async function followUp<T>({ lambda, row }: Exchange, result: T, afterCommit?: A
   });
 }
 
-/** What the handler of an ingestion receives in addition: contexts for its decisions, and its time limits. */
+/** Further input to the handler of an ingestion: contexts for its decisions, and its time limits. */
 export interface IngestRequest<R extends ShippedRoute> extends Request<R> {
   readonly newContext: () => Context;
   /** The same with whom the audit names: a commit with it has its entry. */
@@ -233,12 +233,12 @@ function contextOf(exchange: Exchange, origin?: Origin): Context {
   return newContext({ tenant_id, actor, request_id, scopes, role, ...(origin === undefined ? {} : { origin }) });
 }
 
-/** What the path of a request names; the brokerage where it names nothing. */
+/** The resource that the path of a request names; the brokerage where it names none. */
 function targetOf(exchange: Exchange): string {
   return exchange.event.pathParameters?.["id"] ?? callerIn(exchange).tenant_id;
 }
 
-/** What the audit keeps of a request: what names an operator is sealed. */
+/** The audit's record of a request: names of an operator are sealed. */
 function originOf(exchange: Exchange): Origin {
   const { row, event, sender } = exchange;
   const { tenant_id, actor, audit_key } = callerIn(exchange);

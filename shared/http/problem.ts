@@ -7,7 +7,7 @@ export type ProblemEntry =
   | { readonly parameter: string; readonly code: string; readonly detail: string }
   | { readonly header: string; readonly code: string; readonly detail: string };
 
-/** What a problem has in addition to its code. `extra` are extension members, `headers` are headers of the reply. */
+/** Members of a problem in addition to its code. `extra` are extension members, `headers` are headers of the reply. */
 export interface ProblemDetails {
   readonly errors?: readonly ProblemEntry[];
   readonly extra?: Readonly<Record<string, unknown>>;

@@ -79,8 +79,7 @@ function problem(
 }
 
 /**
- * What a request took, and whose it was; `GET /usage` adds it up (ADR 0064). A request without a caller is of no
- * brokerage.
+ * Usage of a request by its caller; `GET /usage` adds it up (ADR 0064). A request without a caller is of no brokerage.
  */
 function usageOf({ row, caller, lambda }: Exchange): Readonly<Record<string, unknown>> {
   if (caller === undefined) return {};

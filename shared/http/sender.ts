@@ -13,7 +13,7 @@ export interface Sender {
   readonly entrance: "api" | "dashboard";
 }
 
-/** What the event of a function behind a route, and that of the authorizer, say of the sender. */
+/** Members about the sender in the event of a function behind a route, and in that of the authorizer. */
 interface SentEvent extends HeaderHolder {
   readonly stageVariables: Readonly<Record<string, string | undefined>> | null;
   readonly requestContext: { readonly identity?: { readonly sourceIp?: string | null } };

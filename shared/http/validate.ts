@@ -117,7 +117,7 @@ function explain(issue: $ZodIssue): { code: string; detail: string } {
   }
 }
 
-/** What a member that says which of several shapes an object has must be. */
+/** The fault of a member that selects one of several shapes of an object. */
 function unmatched(issue: Extract<$ZodIssue, { code: "invalid_union" }>): { code: string; detail: string } {
   const { discriminator, input } = issue;
   if (discriminator === undefined || !("options" in issue)) return { code: "invalid_format", detail: "is not valid" };
