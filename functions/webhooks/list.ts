@@ -15,7 +15,7 @@ export const handler = await list(listWebhookEndpoints, async ({ caller: { tenan
   const request = pageRequest(place, "-created_at");
   const wanted = ({ sk }: Readonly<Record<string, unknown>>) => {
     const own = all.get(`whe_${sk}`);
-    // What cannot be read is counted by the page.
+    // The page counts items that cannot be read.
     if (own === undefined || own instanceof UnreadableItem) return true;
     return isThere(own.endpoint) && (keep?.({ ...endpointBody(own) }) ?? true);
   };
