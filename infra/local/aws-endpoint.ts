@@ -30,7 +30,7 @@ export interface AwsCall {
   /** Number of the call in the function's request, from 0. */
   readonly index: number;
   readonly body: unknown;
-  /** What the service answered, after the call. */
+  /** Answer of the service, after the call. */
   readonly answer?: string;
   /** Kills the function's process, as a crash would. */
   kill(): void;
@@ -41,7 +41,7 @@ export interface DeniedCall extends Access {
   readonly functionName: string;
 }
 
-/** What the endpoint leads to. */
+/** Parts of the runner behind the endpoint. */
 export interface AwsEndpointOptions extends Placement {
   readonly permissions: Permissions;
   readonly dynamodb: DynamoEndpoint;
@@ -360,7 +360,7 @@ async function readRequest(request: IncomingMessage): Promise<Incoming> {
     headers: Object.fromEntries(headers),
     bytes: sent,
     text,
-    // What is sent to a connection is any text.
+    // A message to a connection is any text.
     body: isForConnections(request.url ?? "/") ? undefined : parse(text),
   };
 }

@@ -17,7 +17,7 @@ export interface Plan {
   readonly service: Service;
   readonly action: string;
   readonly access: readonly Access[];
-  /** What the caller must be allowed to be told that something does not exist. */
+  /** Right without which a missing resource is answered as a denial. */
   readonly mayKnow?: Access;
   readonly body: unknown;
   do(): Promise<Reply> | Reply;

@@ -3,7 +3,7 @@ import type { OnAnswer } from "./gateway/index.ts";
 import type { BatchChange } from "./queues/pollers.ts";
 import type { StreamChange } from "./streams/streams.ts";
 
-/** What to run, and how. */
+/** Options of a run. */
 export interface CloudOptions {
   /** Folder of the cloud assembly. */
   readonly assemblyDir: string;

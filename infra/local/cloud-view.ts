@@ -31,11 +31,11 @@ export interface Cloud {
   readonly failed: Promise<never>;
   /** Invokes a function by name or ARN; rejects with FunctionCrash or FunctionTimeout. */
   invoke(functionName: string, payload: unknown): Promise<Outcome>;
-  /** What the roles of the functions allow, as written. */
+  /** Rights of the functions' roles, as written. */
   grants(): Grant[];
-  /** What roles allowed since the start. */
+  /** Rights that were used since the start. */
   grantsUsed(): Grant[];
-  /** What roles would allow and no call needed yet. */
+  /** Rights that no call needed yet. */
   unusedGrants(): UnusedGrant[];
   /** Rotates every secret that has a rotation now, as RotateSecret does. */
   rotateSecrets(): Promise<void>;

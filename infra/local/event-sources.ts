@@ -17,7 +17,7 @@ import { StreamPages } from "./streams/stream-pages.ts";
 import { type StreamChange, StreamReader, streamMapping } from "./streams/streams.ts";
 import type { Assembly, Resource } from "./template/assembly.ts";
 
-/** What event sources read from, and what they invoke. */
+/** Origins of events, and the functions that they invoke. */
 export interface EventSourceOptions {
   readonly assembly: Assembly;
   /** Folder of the checkpoints. */
@@ -47,11 +47,11 @@ export function polledFunctions(resources: readonly Resource[]): string[] {
   return mappingsOf(resources).map(({ properties }) => String(properties["FunctionName"]));
 }
 
-/** What invokes functions besides the gateway: streams, queues, schedules and rotations, as the template has them. */
+/** Invokes functions besides the gateway: streams, queues, schedules and rotations, as the template has them. */
 export class EventSources {
   private readonly options: EventSourceOptions;
   private readonly readers: StreamReader[] = [];
-  /** What the readers of a stream share, by its table. */
+  /** Pages that the readers of a stream share, by its table. */
   private readonly pages = new Map<string, StreamPages>();
   private readonly pollers: QueuePoller[] = [];
   private readonly ticking: Ticking[] = [];
@@ -172,7 +172,7 @@ export class EventSources {
     this.ticking.push({ stop: () => clearInterval(sweep) });
   }
 
-  /** What Lambda does in the name of a function, its role must allow. */
+  /** Lambda acts in the name of a function, so its role must allow it. */
   private async demand(
     { name, role_arn }: FunctionDefinition,
     access: { action: string; resource: string },

@@ -36,7 +36,7 @@ function start({ start: id, command, args, env, log }) {
 function connection(path, line) {
   return new Promise((resolve, reject) => {
     const socket = connect(path);
-    // What comes is for the process that the connection is made for.
+    // Bytes that arrive are for the process that the connection is made for.
     socket.pause();
     socket.once("error", reject);
     socket.once("connect", () => socket.write(line, () => resolve(socket)));

@@ -40,7 +40,7 @@ export interface OpenedProcess {
   readonly pid: number;
   /** Its standard input. */
   readonly input: Socket;
-  /** What it writes to its standard output and its standard error. */
+  /** Its standard output and its standard error. */
   readonly output: Socket;
   /** Its file descriptor 3. */
   readonly answers: Socket;
@@ -172,7 +172,7 @@ export class Guard {
     if (this.child.stdin.writable) this.child.stdin.write(`${JSON.stringify(order)}\n`);
   }
 
-  /** What it started has ended with the guard, and nothing starts without it. */
+  /** Its processes have ended with the guard, and nothing starts without it. */
   private gone(): void {
     for (const { failed, ended } of this.waiters.values()) {
       failed(new Error("The guard has ended."));

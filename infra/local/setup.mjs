@@ -25,7 +25,7 @@ function belongsHere({ os, cpu, libc, optional }) {
   return optional ? here && os !== undefined && cpu !== undefined && libc === undefined : here;
 }
 
-/** What is not as the lock file says; undefined when all is. */
+/** The first difference from the lock file; undefined without one. */
 function difference() {
   const wanted = packages("package-lock.json") ?? {};
   const installed = packages("node_modules/.package-lock.json");

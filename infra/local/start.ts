@@ -201,7 +201,7 @@ async function demoApplication(cloud: Cloud, stage: string): Promise<Demo> {
 
 /**
  * Takes back what was announced, also by a runner that was killed: a process that waits for the file must not find the
- * old one. What a runner on other data announced stays as long as that one runs.
+ * old one. The announcement of a runner on other data stays as long as that one runs.
  */
 function retract(): void {
   const announced = existsSync(readyFile) ? JSON.parse(readFileSync(readyFile, "utf8")) : undefined;
@@ -257,7 +257,7 @@ async function main(): Promise<void> {
   process.exit(reason instanceof Error ? 1 : 0);
 }
 
-/** What stops the start, in words for the person who typed the command. */
+/** The error that stops the start, in words for the person who typed the command. */
 function explained(error: unknown): unknown {
   const taken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
   return taken ? new UsageError("The port is taken; give another one with --port, or --port 0 for any.") : error;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-/** What an assembly is made from; what runs it, the tools beside it and the ADRs are not part of it. */
+/** Sources of an assembly; the runner, the tools and the ADRs are not among them. */
 const sources = ["infra", "shared", "functions", "package-lock.json"];
 const others = [join("infra", "local"), join("infra", "tools"), join("shared", "decisions")];
 /** Assemblies kept: another runner may still use the one before. */

@@ -6,7 +6,7 @@ import { writePrivately } from "../state-file.ts";
 import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
 
-/** What S3 keeps of an object: the headers that it answers with, and the bytes. */
+/** An object of S3: the headers that it answers with, and the bytes. */
 export interface StoredObject {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;

@@ -22,7 +22,7 @@ interface Operation {
   readonly do: (buckets: Buckets, request: ObjectRequest) => Reply;
 }
 
-/** What functions and tools ask for, by method and by whether it is on an object. */
+/** Operations of functions and tools, by method and by whether they are on an object. */
 const operations: Readonly<Record<string, Operation>> = {
   "PUT object": { name: "PutObject", action: "PutObject", known: ["if-none-match"], do: putObject },
   "GET object": { name: "GetObject", action: "GetObject", known: ["x-amz-checksum-mode"], do: getObject },

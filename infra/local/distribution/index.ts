@@ -4,7 +4,7 @@ import { deployFiles } from "./files.ts";
 import { type DistributionModel, readDistribution } from "./model.ts";
 import { DistributionServer } from "./server.ts";
 
-/** What the distribution of a template is served with. */
+/** Input to the distribution of a template. */
 export interface LocalDistributionOptions {
   readonly resources: readonly Resource[];
   readonly buckets: Buckets;

@@ -8,7 +8,7 @@ export type Origin =
   | { readonly kind: "bucket"; readonly bucket: string }
   | { readonly kind: "server"; readonly host: string; readonly headers: ReadonlyMap<string, string> };
 
-/** What happens to the requests of a path pattern. */
+/** Treatment of the requests of a path pattern. */
 export interface Behavior {
   readonly matches: (path: string) => boolean;
   readonly methods: readonly string[];

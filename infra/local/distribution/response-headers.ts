@@ -28,7 +28,7 @@ const security: Readonly<Record<string, readonly [header: string, members: reado
   ],
 };
 
-/** What an AWS::CloudFront::ResponseHeadersPolicy adds to answers. Throws a ModelError for what is not implemented. */
+/** Headers that an AWS::CloudFront::ResponseHeadersPolicy adds to answers. Throws a ModelError for others. */
 export function readHeaders(policy: Resource): Pairs {
   const config = Properties.of(policy).optionalNested("ResponseHeadersPolicyConfig");
   config?.only({ implemented: ["SecurityHeadersConfig", "CustomHeadersConfig"], ignored: ["Comment", "Name"] });

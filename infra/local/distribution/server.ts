@@ -6,7 +6,7 @@ import { headerList } from "../gateway/request.ts";
 import type { Behavior, DistributionModel, Origin } from "./model.ts";
 import { type Pairs, withPolicy } from "./response-headers.ts";
 
-/** What a distribution is served with. */
+/** Surroundings of a distribution. */
 export interface DistributionOptions {
   /** An object of a bucket; undefined when there is none. */
   readonly object: (bucket: string, key: string) => StoredObject | undefined;

@@ -11,7 +11,7 @@ export interface TableKeys {
   readonly indexes: Readonly<Record<string, string>>;
 }
 
-/** What a DynamoDB request does: which grants it needs, and which items it writes or reads in a transaction. */
+/** Effect of a DynamoDB request: the grants that it needs, and the items that it writes or reads in a transaction. */
 export interface TableRequest {
   readonly access: readonly Access[];
   /** Items in the order of the request, as texts that are equal when the items are the same. */
@@ -40,7 +40,7 @@ const writing = new Set(["PutItem", "UpdateItem", "DeleteItem"]);
 /** Operations on a table as a whole. */
 const whole = new Set(["DescribeTable", "DescribeTimeToLive", "Scan"]);
 
-/** What a request needs, by its operation. Throws a RequestError for operations and shapes that are not known. */
+/** The grants and items of a request, by its operation. Throws a RequestError for unknown ones. */
 export function tableRequest(operation: string, body: Body, tables: Tables): TableRequest {
   if (single.has(operation)) return singleRequest(operation, body, tables);
   if (operation === "Query") return queryRequest(body, tables);

@@ -17,7 +17,7 @@ export interface Table extends TableKeys {
   readonly ttl: string | undefined;
 }
 
-/** What the server needs. */
+/** Settings of the server. */
 export interface DatabaseOptions {
   readonly tables: readonly Resource[];
   readonly region: string;

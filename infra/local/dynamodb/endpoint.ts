@@ -6,7 +6,7 @@ import type { Throttling } from "./throttling.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What stands between functions and the DynamoDB server. */
+/** Parts between functions and the DynamoDB server. */
 export interface DynamoEndpointOptions {
   readonly tables: readonly TableKeys[];
   readonly server: Forwarder;
@@ -42,7 +42,7 @@ export class DynamoEndpoint {
     this.tables = new Map(options.tables.map((table) => [table.name, table]));
   }
 
-  /** What a call needs and touches; throws an AwsError for calls that this runner does not know. */
+  /** The grants and items of a call; throws an AwsError for calls that this runner does not know. */
   read(operation: string, body: Body): TableRequest {
     try {
       return tableRequest(operation, body, this.tables);

@@ -41,7 +41,7 @@ export async function startServer(file: string, log: string, guard: Guard): Prom
   }
 }
 
-/** What each of the connections sends: so many headers have the size of what requests ask for most often. */
+/** Number of headers that each connection sends: so many have the size of the most frequent requests. */
 const heldHeaders = [7, 23, 6] as const;
 const connections = { opened: 240, keptEvery: 24 } as const;
 

@@ -42,7 +42,7 @@ function exceeded(): AwsError {
   return new AwsError(400, "ProvisionedThroughputExceededException", text);
 }
 
-/** What a table without provisioned throughput says. */
+/** Error of a table without provisioned throughput. */
 function throttled(): AwsError {
   const text = "Throughput exceeds the current capacity of your table or index.";
   return new AwsError(400, "ThrottlingException", text);

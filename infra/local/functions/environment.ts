@@ -8,9 +8,7 @@ export class FunctionCrash extends Error {}
 /** A function did not answer within its timeout, and its process was killed. */
 export class FunctionTimeout extends Error {}
 
-/**
- * What came out of an invocation. `functionError` is set when the handler threw; `payload` is then the error object.
- */
+/** Result of an invocation. `functionError` is set when the handler threw; `payload` is then the error object. */
 export interface Outcome {
   readonly payload: unknown;
   readonly functionError?: "Unhandled";
@@ -32,14 +30,14 @@ export interface FunctionDefinition {
   readonly log_group?: string;
 }
 
-/** What an environment needs to start. */
+/** Input to the start of an environment. */
 export interface EnvironmentOptions {
   readonly definition: FunctionDefinition;
   /** Variables of the runner beside those of the template. */
   readonly variables: Readonly<Record<string, string>>;
   /** Executable of Node. */
   readonly node: string;
-  /** What starts the process. */
+  /** Starts the process. */
   readonly guard: Guard;
   readonly log: (chunk: string | Uint8Array) => void;
 }

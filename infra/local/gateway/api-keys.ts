@@ -57,8 +57,8 @@ export class ApiKeys {
   }
 
   /**
-   * What a request needs the right to, at the gateway with this prefix of ARNs. To make a key with tags also is to give
-   * tags to keys whose ids are not known yet, which API Gateway asks for as an asterisk.
+   * Rights that a request needs, at the gateway with this prefix of ARNs. To make a key with tags also is to give tags
+   * to keys whose ids are not known yet, which API Gateway asks for as an asterisk.
    */
   accessOf({ method, path, body }: ControlRequest, prefix: string): Access[] {
     const [, collection, id = ""] = path.split("/").map(decodeURIComponent);

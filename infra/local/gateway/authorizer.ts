@@ -17,7 +17,7 @@ export interface AuthorizerModel {
   readonly ttl_seconds: number;
 }
 
-/** What an authorizer says of a caller. */
+/** An authorizer's answer about a caller. */
 export interface Grant {
   readonly principal_id: string;
   readonly policy: unknown;
@@ -95,7 +95,7 @@ function readValues(context: unknown): Record<string, string> {
   );
 }
 
-/** What the answer of an authorizer says. Throws a Fault when it refuses, or says nothing that can be used. */
+/** The grant in the answer of an authorizer. Throws a Fault when it refuses, or says nothing that can be used. */
 export function grantOf(answer: { readonly payload: unknown; readonly functionError?: string }): Grant {
   if (answer.functionError === undefined) return readGrant(answer.payload);
   const message = isRecord(answer.payload) ? answer.payload["errorMessage"] : undefined;
@@ -104,7 +104,7 @@ export function grantOf(answer: { readonly payload: unknown; readonly functionEr
   throw new Fault("AUTHORIZER_FAILURE", { reason: `the authorizer threw: ${String(message)}` });
 }
 
-/** What the policy of a grant says of a method. Throws a Fault when it is no policy. */
+/** The verdict of a grant's policy on a method. Throws a Fault when it is no policy. */
 export function judge(grant: Grant, methodArn: string): ReturnType<typeof evaluatePolicy> {
   try {
     return evaluatePolicy(grant.policy, methodArn);

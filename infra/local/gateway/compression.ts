@@ -8,7 +8,7 @@ type Coding = keyof typeof codings;
 /**
  * The answer of an integration as a caller gets it who accepts a coding that API Gateway knows (AWS docs: "Receive an
  * API response with a compressed payload"): compressed from the size on that the API names, unless it has a coding
- * already. What the caller would like best must be a coding that API Gateway knows, or nothing is compressed.
+ * already. The coding that the caller prefers must be one that API Gateway knows, or nothing is compressed.
  */
 export function compressed(reply: Reply, { headers }: Exchange, fromBytes: number | undefined): Reply {
   if (fromBytes === undefined || reply.body.length === 0 || reply.body.length < fromBytes) return reply;

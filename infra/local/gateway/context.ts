@@ -1,7 +1,7 @@
 import { type Exchange, lastValue } from "./exchange.ts";
 import type { Fault } from "./fault.ts";
 
-/** What the variables of an API are the same for: every request of one stage. */
+/** Variables of an API that are the same for every request of one stage. */
 export interface StageIdentity {
   readonly account_id: string;
   readonly api_id: string;

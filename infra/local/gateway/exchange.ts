@@ -11,7 +11,7 @@ export interface Reply {
   readonly body: Buffer;
 }
 
-/** What an authorizer said of the caller; every value is a text. */
+/** An authorizer's answer about the caller; every value is a text. */
 export interface CallerContext {
   readonly principal_id: string;
   readonly values: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface CallerContext {
   readonly latency_ms: number;
 }
 
-/** One request on its way through the gateway. What later steps find out is added to it. */
+/** One request on its way through the gateway. Later steps add their findings to it. */
 export interface Exchange {
   readonly request_id: string;
   readonly extended_request_id: string;

@@ -4,7 +4,7 @@ interface Kind {
   readonly status: number;
   /** Value of the header `x-amzn-ErrorType`. */
   readonly error_type: string;
-  /** What `$context.error.message` holds when nothing closer is known. */
+  /** Text of `$context.error.message` without a closer one. */
   readonly message: string | null;
 }
 
@@ -60,7 +60,7 @@ export function isResponseType(text: string): text is ResponseType {
   return Object.hasOwn(kinds, text);
 }
 
-/** What may differ from the kind of a fault. */
+/** Members that may differ from the kind of a fault. */
 export interface FaultDetail {
   readonly status?: number;
   readonly error_type?: string;
@@ -74,7 +74,7 @@ export class Fault extends Error {
   readonly type: ResponseType;
   readonly status: number;
   readonly errorType: string;
-  /** What `$context.error.message` holds. */
+  /** Text of `$context.error.message`. */
   readonly text: string | null;
 
   constructor(type: ResponseType, detail: FaultDetail = {}) {

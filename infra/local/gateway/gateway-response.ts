@@ -4,7 +4,7 @@ import { type Fault, isResponseType, kinds, type ResponseType } from "./fault.ts
 import { Properties, type Resource } from "./properties.ts";
 import { type AnswerModel, compileTemplate, readAnswer, renderAnswer } from "./template.ts";
 
-/** What an API configures for one response type. */
+/** Settings of an API for one response type. */
 interface Configured extends AnswerModel {
   readonly status?: number;
 }
@@ -18,7 +18,7 @@ function builtInTemplate(member: string): AnswerModel["templates"] {
   return [{ media_type: "application/json", render: compileTemplate(text, "plain", refuse) }];
 }
 
-/** What API Gateway answers where nothing is configured. A denial really spells its member with a capital letter. */
+/** Answer of API Gateway without settings. A denial really spells its member with a capital letter. */
 const builtIn = builtInTemplate("message");
 const builtInForDenials = builtInTemplate("Message");
 

@@ -1,4 +1,4 @@
-/** What the gateway needs from its surroundings. */
+/** Surroundings of the gateway. */
 export interface GatewayHost {
   /**
    * Invokes a function and waits. `functionError` is set when the handler threw; `payload` is then the error object.
@@ -15,7 +15,7 @@ export interface GatewayHost {
 /** A time limit was reached before the function answered. */
 export class InvocationTimeout extends Error {}
 
-/** What invokes functions, and tells the time. */
+/** Invokes functions, and tells the time. */
 export type InvokingHost = Pick<GatewayHost, "invoke" | "now">;
 
 /** Invokes a function and gives up after the time limit in milliseconds, with an InvocationTimeout. */

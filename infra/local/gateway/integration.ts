@@ -13,7 +13,7 @@ export interface ProxyIntegration {
   readonly timeout_ms: number;
 }
 
-/** What stands behind a method. */
+/** Backend of a method. */
 export type Integration = ProxyIntegration | MockIntegration;
 
 /** Largest event of a synchronous invocation, in bytes (AWS docs: Lambda quotas). */

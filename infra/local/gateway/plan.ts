@@ -1,7 +1,7 @@
 import { ModelError, Properties, type Resource } from "./properties.ts";
 import type { Limit } from "./throttle.ts";
 
-/** What a usage plan allows each of its keys in this stage. */
+/** Limits of a usage plan for each of its keys in this stage. */
 export interface PlanModel {
   readonly id: string;
   readonly limit?: Limit;

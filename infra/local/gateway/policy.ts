@@ -1,4 +1,4 @@
-/** What a policy says of one method: nothing said is a denial too, but an implicit one. */
+/** Verdict of a policy on one method: silence is a denial too, but an implicit one. */
 export type Verdict = "allow" | "explicit_deny" | "implicit_deny";
 
 /** Why a policy cannot be used. */

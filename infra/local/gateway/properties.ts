@@ -4,7 +4,7 @@ export interface Resource {
   readonly path: string;
   /** Type in CloudFormation's words, `AWS::ApiGateway::Method`. */
   readonly type: string;
-  /** What `Ref` of the resource gives. */
+  /** Value of `Ref` of the resource. */
   readonly physical_id: string;
   readonly properties: Record<string, unknown>;
 }

@@ -20,7 +20,7 @@ export function headerList(message: IncomingMessage): HeaderList {
   return raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ""] as const] : []));
 }
 
-/** What the caller asked for, still with the stage in front. */
+/** Target of the caller, still with the stage in front. */
 export interface Target {
   /** Not decoded; slashes in front are one slash. */
   readonly path: string;

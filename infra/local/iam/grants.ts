@@ -18,7 +18,7 @@ const unseenServices: Readonly<Record<string, string>> = {
   xray: "no traces are kept here",
 };
 
-/** What a grant and each use of it have in common: `function statement action`. */
+/** Name that a grant shares with each use of it: `function statement action`. */
 export function grantName({ function: user, statement, action }: Grant): string {
   return `${user} ${statement} ${action}`;
 }

@@ -18,7 +18,7 @@ export interface Access {
   readonly context?: Readonly<Record<string, string | readonly string[]>> | undefined;
 }
 
-/** What the policies of a role say. */
+/** Decision of the policies of a role. */
 export interface Decision {
   readonly allowed: boolean;
   /** Whether a statement denies it, beside none allowing it. */
@@ -95,7 +95,7 @@ export class Permissions {
     return decision;
   }
 
-  /** What was allowed since the start: one entry per function, action, resource and statement. */
+  /** Allowed calls since the start: one entry per function, action, resource and statement. */
   grantsUsed(): Grant[] {
     return [...this.used.values()];
   }
@@ -202,7 +202,7 @@ function numbered(role: Role): { readonly id: string; readonly statement: Readon
   );
 }
 
-/** What a decision depends on; undefined when it may depend on more. */
+/** Everything that a decision depends on; undefined when it may depend on more. */
 function cacheKey(role: Role, user: string, access: Access): string | undefined {
   const { action, resource, leading_keys, enclosing_operation, context } = access;
   if (leading_keys === undefined) return JSON.stringify([user, action, resource, enclosing_operation, context]);
@@ -235,8 +235,8 @@ function readRole(resource: Resource): Role {
 type Policy = Readonly<Record<string, unknown>>;
 
 /**
- * Policies of buckets by ARN. What a statement grants to a service of AWS, under conditions that only that service
- * meets, is left out: it decides nothing about a role.
+ * Policies of buckets by ARN. A statement for a service of AWS, under conditions that only that service meets, is left
+ * out: it decides nothing about a role.
  */
 function readBucketPolicies(resources: readonly Resource[]): Map<string, Policy> {
   const policies = new Map<string, Policy>();

@@ -8,7 +8,7 @@ import type { Resource } from "../template/assembly.ts";
 /** Members of the request that are known; CloudWatch Logs has more. */
 const members = ["logGroupName", "startTime", "endTime", "filterPattern", "nextToken"] as const;
 
-/** What CloudWatch returns with one call at the most (AWS docs: FilterLogEvents). */
+/** The most that CloudWatch returns with one call (AWS docs: FilterLogEvents). */
 const page = { events: 10_000, bytes: 1_000_000 } as const;
 
 interface LogEvent {
@@ -77,7 +77,7 @@ export class RequestLogs {
     const path = join(this.folder, file);
     if (!existsSync(path)) return [];
     const lines = readFileSync(path, "utf8").split("\n");
-    // What stands behind the last end of a line is still being written.
+    // Text behind the last end of a line is still being written.
     return lines.slice(0, -1).flatMap((message) => {
       const time = /"timestamp":"([^"]+)"/.exec(message)?.[1];
       if (time === undefined) return [];

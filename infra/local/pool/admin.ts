@@ -17,7 +17,7 @@ const members = {
 
 type Operation = keyof typeof members;
 
-/** What a change of a user does beyond the user. */
+/** Effects of a change of a user beyond the user. */
 export interface Consequences {
   /** Ends every session and refresh token of a user. */
   readonly signOut: (sub: string) => void;

@@ -12,7 +12,7 @@ import type { PoolTokens } from "./tokens.ts";
 import { newTotpSecret } from "./totp.ts";
 import { type PoolState, PoolUsers } from "./users.ts";
 
-/** What an OpenID Connect client is configured with. */
+/** Settings of an OpenID Connect client. */
 export interface PoolAddresses {
   readonly issuer: string;
   readonly client_id: string;
@@ -176,7 +176,7 @@ export class UserPool {
     });
   }
 
-  /** What Cognito publishes, which is less than the standard knows. */
+  /** The document of Cognito, which has less than the standard. */
   private discovery(): object {
     const { origin, settings } = this;
     const { issuer } = this.addresses;

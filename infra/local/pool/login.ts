@@ -9,7 +9,7 @@ type Progress =
   | { readonly step: "code"; readonly user: PoolUser; readonly until_ms: number }
   | { readonly step: "enroll"; readonly user: PoolUser; readonly until_ms: number; readonly secret: string };
 
-/** What a posted form leads to: another page, or the user who is signed in. */
+/** Result of a posted form: another page, or the user who is signed in. */
 export type Outcome = { readonly page: FormPage } | { readonly signedIn: PoolUser };
 
 type Form = URLSearchParams;

@@ -3,7 +3,7 @@ export interface Field {
   readonly name: string;
   readonly label: string;
   readonly type: "email" | "password" | "text";
-  /** What a browser or a password manager may fill in. */
+  /** Value that a browser or a password manager may fill in. */
   readonly autocomplete: string;
   readonly value?: string;
 }

@@ -6,7 +6,7 @@ const cost = 1024;
 const symbols = "^$*.[]{}()?-\"!@#%&/\\,><':;|_~`+= ";
 const kinds = ["abcdefghijkmnopqrstuvwxyz", "ABCDEFGHJKLMNPQRSTUVWXYZ", "23456789", "-_!%+"] as const;
 
-/** What is kept of a password. */
+/** The stored form of a password. */
 export function hashed(password: string): string {
   const salt = randomBytes(16);
   return `${salt.toString("base64url")}.${scryptSync(password, salt, 32, { cost }).toString("base64url")}`;
@@ -28,7 +28,7 @@ export function newPassword(length: number): string {
   return letters.sort(() => randomInt(3) - 1).join("");
 }
 
-/** What a new password lacks, in words; empty when nothing. `former` are those that it may not be. */
+/** Faults of a new password, in words. `former` are those that it may not be. */
 export function faultsOf(password: string, policy: PasswordPolicy, former: readonly string[]): string[] {
   const rules: readonly (readonly [boolean, string])[] = [
     [password.length < policy.minimum_length, `at least ${policy.minimum_length} characters`],

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
 
-/** What a password has to hold, and which former ones it may not be. */
+/** Rules of a password, and the former ones that it may not be. */
 export interface PasswordPolicy {
   readonly minimum_length: number;
   readonly lowercase: boolean;

@@ -9,7 +9,7 @@ import type { PoolSettings } from "./settings.ts";
 import type { PoolTokens } from "./tokens.ts";
 import type { PoolUsers } from "./users.ts";
 
-/** What a sign-in is made of. */
+/** Parts of a sign-in. */
 export interface SignInOptions {
   /** Address of the pool's domain, without a path. */
   readonly origin: string;

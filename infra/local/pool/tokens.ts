@@ -16,7 +16,7 @@ export interface SignIn {
   readonly nonce?: string | undefined;
 }
 
-/** What the token endpoint answers, in the words of OAuth. */
+/** Answer of the token endpoint, in the words of OAuth. */
 interface Tokens {
   readonly id_token: string;
   readonly access_token: string;
@@ -54,7 +54,7 @@ export class PoolTokens {
     return { keys: [{ alg: "RS256", e, kid: this.kid, kty, n, use: "sig" }] };
   }
 
-  /** The private key as the library takes it. What it signs is replaced before it is sent. */
+  /** The private key as the library takes it. Its signature is replaced before the token is sent. */
   privateKey(): object {
     return { ...createPrivateKey(this.pem).export({ format: "jwk" }), kid: this.kid, alg: "RS256", use: "sig" };
   }

@@ -21,7 +21,7 @@ export interface PoolUser {
   modified_ms: number;
 }
 
-/** What the pool keeps from run to run. */
+/** State that the pool keeps from run to run. */
 export interface PoolState {
   readonly users: PoolUser[];
   /** Private key of the tokens, made with the first one. */

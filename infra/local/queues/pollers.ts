@@ -38,7 +38,7 @@ export interface QueueBatch {
  */
 export type BatchChange = (batch: QueueBatch) => readonly (readonly QueueRecord[])[];
 
-/** What a poller needs from the runner. */
+/** Surroundings of a poller. */
 export interface PollerHost {
   readonly queues: Pick<Queues, "call">;
   readonly region: string;
@@ -253,7 +253,7 @@ export class QueuePoller {
       .catch((error: unknown): Outcome => ({ payload: String(error), functionError: "Unhandled" }));
     if (outcome.functionError !== undefined) return all;
     if (!this.mapping.reports_failures || outcome.payload === null || outcome.payload === undefined) return [];
-    // What cannot be read as a report fails the whole batch (AWS docs: success and failure conditions).
+    // A payload that cannot be read as a report fails the whole batch (AWS docs: success and failure conditions).
     if (!isRecord(outcome.payload)) return all;
     const reported = outcome.payload["batchItemFailures"] ?? [];
     if (!Array.isArray(reported)) return all;

@@ -1,11 +1,11 @@
 import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import { writePrivately } from "../state-file.ts";
 
-/** What a sender gives. */
+/** A message as its sender gives it. */
 export interface Draft {
   readonly body: string;
   readonly group?: string;
-  /** What a FIFO queue drops repetitions by. */
+  /** Identifier by which a FIFO queue drops repetitions. */
   readonly deduplication?: string;
   readonly attributes?: Readonly<Record<string, unknown>>;
   /** Trace header of X-Ray. */
@@ -28,7 +28,7 @@ export interface Message extends Draft {
   handle?: string;
 }
 
-/** What a sender was answered, for as long as the identifier that it gave is remembered. */
+/** Answer to a sender, for as long as the identifier that it gave is remembered. */
 export interface Sent {
   readonly id: string;
   readonly sequence: string | undefined;
@@ -46,7 +46,7 @@ type Change =
 const leastLines = 1_000;
 
 /**
- * What a queue holds, in a file that each change adds a line to before it is acknowledged: a process that is killed
+ * The content of a queue, in a file that each change adds a line to before it is acknowledged: a process that is killed
  * loses none. The disk is not waited for; a machine that goes down may lose messages, and the table knows what is due.
  * Who had received a message ended with the run, so the next one sees it at once.
  */

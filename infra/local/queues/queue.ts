@@ -20,7 +20,7 @@ export interface QueueSettings {
   readonly max_receives: number;
 }
 
-/** What a queue tells. */
+/** Surroundings of a queue. */
 interface QueueHost {
   readonly clock: QueueClock;
   /** Takes a message that was received too often. */
@@ -143,7 +143,7 @@ export class LocalQueue {
     return { visible: this.store.messages.size - hidden.length, in_flight, delayed: hidden.length - in_flight };
   }
 
-  /** What the messages say that are not hidden, whether they may be received now or wait for others of their group. */
+  /** Bodies of the messages that are not hidden, whether they may be received now or wait for others of their group. */
   bodies(): string[] {
     const now = this.host.clock.now();
     return [...this.kept(now)].filter(({ visible_ms }) => visible_ms <= now).map(({ body }) => body);
@@ -170,7 +170,7 @@ export class LocalQueue {
     }
   }
 
-  /** What may be received, in order; of a FIFO queue group after group, that of the oldest message first. */
+  /** Messages that may be received, in order; of a FIFO queue group after group, that of the oldest message first. */
   private *receivable(now: number): Iterable<Message> {
     if (!this.settings.fifo) {
       for (const message of this.kept(now)) if (message.visible_ms <= now) yield message;

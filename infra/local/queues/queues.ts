@@ -9,7 +9,7 @@ import { type Message, QueueStore } from "./queue-store.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What the queues need. */
+/** Settings of the queues. */
 export interface QueuesOptions {
   readonly resources: readonly Resource[];
   /** Folder of what they keep. */
@@ -104,7 +104,7 @@ export class Queues {
     return this.known(queue).queue.counts();
   }
 
-  /** What the messages of a queue say that are neither delayed nor in flight; they stay where they are. */
+  /** Bodies of the messages of a queue that are neither delayed nor in flight; they stay where they are. */
   bodies(queue: string): string[] {
     return this.known(queue).queue.bodies();
   }

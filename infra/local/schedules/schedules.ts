@@ -4,7 +4,7 @@ import type { Secrets } from "../secrets/secrets.ts";
 import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
 
-/** What schedules need from the runner. */
+/** Surroundings of the schedules. */
 export interface ScheduleHost {
   find(nameOrArn: string): FunctionDefinition | undefined;
   invoke(name: string, event: unknown): Promise<Outcome>;

@@ -5,7 +5,7 @@ import type { ConnectionFacts } from "./events.ts";
 /** AWS docs: quotas for WebSocket APIs. */
 const longestMs = 2 * 3_600_000;
 const idleMs = 600_000;
-/** What is written to a connection and was not taken from it; a post that finds more waits. */
+/** Bytes that were written to a connection and not taken from it; a post that finds more waits. */
 const bufferedBytes = 128 * 1024;
 /** How long a post waits for a client that does not read, before it is refused. */
 const patienceMs = 10_000;
@@ -39,7 +39,7 @@ export class OpenConnection {
     return this.socket.readyState === this.socket.OPEN;
   }
 
-  /** What GetConnection says. */
+  /** Answer of GetConnection. */
   get shown(): Record<string, unknown> {
     const { handshake, connected_ms } = this.facts;
     const userAgent = handshake.headers.findLast(([name]) => name.toLowerCase() === "user-agent")?.[1] ?? "";

@@ -3,13 +3,13 @@ import { type Exchange, type HeaderList, lastValue, newExtendedRequestId, newReq
 import { eventHeaders, multiValues, singleValues } from "../gateway/proxy-event.ts";
 import type { SocketModel } from "./model.ts";
 
-/** What every event of a connection says of it. */
+/** Facts in every event of a connection. */
 export interface ConnectionFacts {
   readonly id: string;
   /** The request that opens it. */
   readonly handshake: Exchange;
   readonly connected_ms: number;
-  /** What the authorizer said: every event of the connection has it. */
+  /** Answer of the authorizer: every event of the connection has it. */
   authorizer?: Readonly<Record<string, string | number>>;
 }
 

@@ -47,7 +47,7 @@ export function readHandshake(message: IncomingMessage, { stage }: SocketModel, 
   return exchange;
 }
 
-/** What the front of the service refuses, as a Refusal. */
+/** Turns refusals of the front of the service into a Refusal. */
 function tried<T>(read: () => T): T {
   try {
     return read();

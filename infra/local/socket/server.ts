@@ -17,7 +17,7 @@ const messageLimit = 128 * 1024;
 /** More than the gateway takes, so that it can say so itself. */
 const parserHeaderLimit = 64 * 1024;
 
-/** What runs a WebSocket API. */
+/** Surroundings of a WebSocket API. */
 export interface SocketOptions {
   readonly model: SocketModel;
   readonly host: InvokingHost;
@@ -88,7 +88,7 @@ export class LocalSockets {
     return value.replaceAll(`wss://${host}`, this.origin).replaceAll(`https://${host}`, awsEndpoint);
   }
 
-  /** What a caller of `@connections` needs the right to. */
+  /** The resource that a caller of `@connections` needs the right to. */
   arnOf(method: string, id: string): string {
     const { partition, region, account_id, api_id, stage } = this.options.model;
     return `arn:${partition}:execute-api:${region}:${account_id}:${api_id}/${stage}/${method}/@connections/${id}`;
@@ -99,7 +99,7 @@ export class LocalSockets {
     await this.find(id).post(text, this.options.host.now());
   }
 
-  /** What GetConnection says of a connection. Throws an AwsError 410 when it is not open. */
+  /** Answer of GetConnection about a connection. Throws an AwsError 410 when it is not open. */
   shown(id: string): Record<string, unknown> {
     return this.find(id).shown;
   }

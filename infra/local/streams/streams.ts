@@ -42,7 +42,7 @@ export interface StreamBatch {
  */
 export type StreamChange = (batch: StreamBatch) => readonly (readonly StreamRecord[])[];
 
-/** What a reader needs from the runner. */
+/** Surroundings of a reader. */
 export interface StreamHost {
   readonly change?: StreamChange | undefined;
   readonly database: Pick<Database, "call">;
@@ -175,7 +175,7 @@ export class StreamReader {
         if (isEnd) await this.rest(batch.length > 0 ? this.mapping.window_ms + since - Date.now() : idleMs);
       } catch (error) {
         if (this.stopped) return;
-        // What was not delivered is read again from the checkpoint.
+        // Records that were not delivered are read again from the checkpoint.
         process.stderr.write(`${this.mapping.path}: ${error instanceof Error ? error.message : String(error)}\n`);
         batch = [];
         last = undefined;

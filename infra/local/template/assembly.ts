@@ -17,10 +17,10 @@ export interface Resource {
   readonly path: string;
   /** Type in CloudFormation's words, `AWS::ApiGateway::Method`. */
   readonly type: string;
-  /** What `Ref` of the resource gives. */
+  /** Value of `Ref` of the resource. */
   readonly physical_id: string;
   readonly properties: Record<string, unknown>;
-  /** What `Fn::GetAtt` gives, by attribute name. */
+  /** Values of `Fn::GetAtt`, by attribute name. */
   readonly attributes: Readonly<Record<string, string>>;
   /** Absolute path of the code asset; functions only. */
   readonly asset?: string;
@@ -34,7 +34,7 @@ export interface Placement {
   readonly region: string;
 }
 
-/** What a cloud assembly says, in one graph. */
+/** A cloud assembly as one graph. */
 export interface Assembly extends Placement {
   readonly stack_name: string;
   readonly resources: readonly Resource[];

@@ -10,7 +10,7 @@ export function isRecord(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What names in a template stand for. Each lookup gets the owner that an error should name, and throws itself. */
+/** Values of the names in a template. Each lookup gets the owner that an error should name, and throws itself. */
 export interface Names {
   ref(name: string, owner: string): string;
   attribute(name: string, attribute: string, owner: string): string;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What names and attributes of a resource are made from. */
+/** Sources of the names and attributes of a resource. */
 export interface ResourceNames {
   readonly id: string;
   readonly path: string;
