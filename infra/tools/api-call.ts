@@ -7,7 +7,7 @@ export interface Credentials {
   readonly client_secret: string;
 }
 
-/** What the API answered; `body` is the parsed JSON, undefined when the answer has none. */
+/** Answer of the API; `body` is the parsed JSON, undefined when the answer has none. */
 export interface Reply<T = Json> {
   readonly status: number;
   readonly headers: Headers;

@@ -12,7 +12,7 @@ interface LocalRunner {
   readonly audit_bucket: string;
 }
 
-/** What a command says that finds no local service. */
+/** Error of a command that finds no local service. */
 const noService = "No service runs here: npm start starts one.";
 
 /**
@@ -44,7 +44,7 @@ async function invoked(name: string, request: unknown, config: LambdaClientConfi
   }
 }
 
-/** What keeps a command from calling AWS, as a sentence that says what to do; what no service said stays as it is. */
+/** The reason why a command cannot call AWS, as advice; an error of no service stays as it is. */
 export function awsAdvice(error: unknown, refused: (text: string) => string): unknown {
   if (error instanceof UsageError || !(error instanceof Error)) return error;
   if ("code" in error && error.code === "ECONNREFUSED") return new UsageError(noService);

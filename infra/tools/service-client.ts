@@ -161,7 +161,7 @@ interface Problem {
 /** The options of a command that connects to the service, for `readArguments`. */
 export const connectionOptions = { "base-url": { type: "string" } } as const;
 
-/** What `--help` says about these options. */
+/** Text of `--help` about these options. */
 export const connectionHelp = `\
   --base-url <url>   address of the API with its version, https://.../v2, with BROKERAGE_CLIENT_ID and
                      BROKERAGE_CLIENT_SECRET in the environment (default: the running npm start)`;

@@ -8,7 +8,7 @@ npm run code -- <email>
   <email>            email address of the operator, such as owner@demo.example
   --help             this text`;
 
-/** What `npm start` announces of its operators. */
+/** Announcement of the operators by `npm start`. */
 interface Ready {
   readonly sign_in: { readonly operators: readonly { readonly email: string; readonly totp_secret: string }[] } | null;
 }

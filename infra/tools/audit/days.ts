@@ -6,9 +6,9 @@ import { type BucketHistory, bucketHistory } from "./history.ts";
 
 /** Where an export lies. */
 export interface ExportSource {
-  /** What a versioned bucket keeps of each object; absent where nothing but the objects is kept. */
+  /** Versions in a bucket that keeps them; absent where only the objects are kept. */
   readonly history?: BucketHistory;
-  /** What it is called in messages. */
+  /** Name in messages. */
   readonly name: string;
   /** Keys that begin with a prefix, sorted by their characters. */
   keys(prefix: string): AsyncIterable<string>;

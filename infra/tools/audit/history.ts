@@ -17,7 +17,7 @@ export interface ObjectHistory {
   readonly deleted_at: readonly string[];
 }
 
-/** What a versioned bucket keeps of its objects. */
+/** Versions of the objects of a bucket. */
 export interface BucketHistory {
   /** The history of each object, deleted ones included, sorted by their keys. */
   objects(prefix: string): AsyncIterable<ObjectHistory>;
@@ -74,7 +74,7 @@ async function* versionsIn(client: S3Client, bucket: string, prefix: string): As
   }
 }
 
-/** What the history of a bucket came to. */
+/** Result of a check of a bucket's history. */
 export interface HistoryCheck {
   /** The first object of each brokerage that was deleted or written again. */
   readonly faults: ReadonlyMap<string, ExportFault>;

@@ -109,7 +109,7 @@ function progressLines(): (brokerage: string, day: string, entries: number) => v
   };
 }
 
-/** What is said of a brokerage; `proven` is the newest of its days that ends with a head that was given. */
+/** Lines of the report on a brokerage; `proven` is the newest of its days that ends with a head that was given. */
 function linesOf(report: BrokerageReport, proven: SealedDay | undefined): string[] {
   const { brokerage, days, entries, first, last, faults, unsealed } = report;
   const range = first && last ? `${days} days, ${first.day} to ${last.day}, ${entries} entries` : "no sealed day";
@@ -134,7 +134,7 @@ function print(lines: readonly string[]): void {
   console.log(lines.map((line) => line.replace(/\p{Cc}/gu, "?")).join("\n"));
 }
 
-/** What to check. */
+/** Options of a check. */
 interface Wanted {
   readonly brokerages: readonly string[];
   readonly heads: readonly Head[];

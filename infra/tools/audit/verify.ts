@@ -5,7 +5,7 @@ import { dayKeys, type SealedDay } from "../../../shared/domain/audit/seal.ts";
 import { sha256 } from "../../../shared/runtime/digest.ts";
 import { type DayObjects, daysOf, type ExportSource } from "./days.ts";
 
-/** What the check of one brokerage came to. */
+/** Result of the check of one brokerage. */
 export interface BrokerageReport {
   readonly brokerage: string;
   /** Days that are whole and linked, up to the first fault. */
@@ -19,7 +19,7 @@ export interface BrokerageReport {
   readonly unsealed?: string;
 }
 
-/** What the caller may want of a check. */
+/** Options of a check. */
 interface VerifyOptions {
   readonly prefix: string;
   /** The days must reach this one, `2026-11-23`. */
@@ -28,7 +28,7 @@ interface VerifyOptions {
   readonly progress: (brokerage: string, day: string, entries: number) => void;
   /** Told every sealed day that is in order. */
   readonly sealed: (day: SealedDay) => void;
-  /** What else is at fault, by brokerage: of the history of the objects. */
+  /** Further faults by brokerage: of the history of the objects. */
   readonly further?: ReadonlyMap<string, ExportFault>;
 }
 
@@ -83,7 +83,7 @@ class BrokerageCheck {
     this.options = options;
   }
 
-  /** What the check came to, after the last day. */
+  /** The result, after the last day. */
   end(): BrokerageReport {
     const { brokerage, days, entries, first, last, unsealed } = this;
     const fault = this.fault ?? this.faultAfter();
@@ -122,7 +122,7 @@ class BrokerageCheck {
     return this.missing("and later days are there");
   }
 
-  /** What is missing at the end: each day that must be sealed by now is. */
+  /** The fault at the end: each day that must be sealed by now and is not. */
   private faultAfter(): ExportFault | undefined {
     const { last, unsealed } = this;
     const { until } = this.options;
@@ -195,8 +195,8 @@ const gzipHeaderBytes = 10;
 const gzipTrailerBytes = 8;
 
 /**
- * The content of a gzip of one member. What comes behind that member is no part of its checksum: the published decoder
- * leaves it out, or takes it for content.
+ * The content of a gzip of one member. Bytes behind that member are no part of its checksum: the published decoder
+ * leaves them out, or takes them for content.
  */
 function unpacked(bytes: Uint8Array): Uint8Array | undefined {
   const options = { maxOutputLength: maxPartBytes, info: true };

@@ -8,7 +8,7 @@ import { type BridgeContext, Quotes, sendItems } from "./sender.ts";
 import { sendSnapshot, sendSnapshots } from "./snapshots.ts";
 import type { Venue } from "./venue.ts";
 
-/** What a bridge connects. */
+/** The two ends of a bridge. */
 export interface BridgeOptions {
   readonly client: ServiceClient;
   readonly source_id: string;

@@ -59,7 +59,7 @@ class TakeKey {
   }
 }
 
-/** What is carried out, and for a venue that does not report money what it becomes as an event. */
+/** Outcome of a command, with its event for a venue that does not report money. */
 interface CarriedOut {
   readonly outcome: Outcome;
   readonly event?: VenueEvent;

@@ -43,7 +43,7 @@ const BridgeConfig = z.strictObject({
   fix: Fix,
 });
 
-/** What `bridge.json` says. Credentials come from the environment. */
+/** Content of `bridge.json`. Credentials come from the environment. */
 export type BridgeConfigBody = z.infer<typeof BridgeConfig>;
 
 /**

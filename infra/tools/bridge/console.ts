@@ -1,7 +1,7 @@
 import type { Bridge } from "./bridge.ts";
 import { type SimulatedVenue, VenueRefusal } from "./simulated-venue.ts";
 
-/** What the lines of a simulated venue are. */
+/** The lines that a simulated venue takes. */
 export const consoleHelp = `Lines on the standard input act at the simulated venue:
   buy <login> <symbol> <lots>, sell <login> <symbol> <lots>, close <login> <position> [lots]
   move <login> <amount>     money that is moved by hand, negative to take it, and reported

@@ -99,7 +99,7 @@ export class DurableLog {
 
   private async drain(): Promise<void> {
     this.writing = true;
-    // What is added within the same turn is written at once.
+    // Records that are added within the same turn are written at once.
     await Promise.resolve();
     while (this.buffer.length > 0 || this.replacement !== undefined) {
       const { group, replacement } = this;

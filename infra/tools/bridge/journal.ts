@@ -56,7 +56,7 @@ const mostNames = 6 * mostEvents;
 const longestLog = 32 * 1024 * 1024;
 
 /**
- * What a bridge knows, all of it on its disk before anything follows from it: the items that it still has to send, with
+ * State of a bridge, all of it on its disk before anything follows from it: the items that it still has to send, with
  * their numbers; how far the venue has reported; the books; the commands that it has started.
  */
 export class Journal {

@@ -17,8 +17,8 @@ const statuses = ["done", "failed", "unknown", "not_sent"];
 
 /**
  * The hook of a configuration. A program gets the command as JSON on its standard input and prints the outcome as JSON;
- * a module exports `carryOut(command)`. What does not answer in time, fails or prints anything else is `unknown`: the
- * service then asks to look for the operation.
+ * a module exports `carryOut(command)`. A hook that does not answer in time, fails or prints anything else is
+ * `unknown`: the service then asks to look for the operation.
  */
 export async function moneyHook(config: HookConfig | undefined, folder: string): Promise<MoneyHook> {
   if (config === undefined) return async () => notConfigured;
@@ -46,8 +46,9 @@ async function within(work: Promise<unknown>): Promise<unknown> {
 }
 
 /**
- * The answer of a hook, if it is an outcome. What was done has an operation_id, and a search says null when it has
- * found none: a forgotten operation_id must not mean that there is no operation, which allows to send the money again.
+ * The answer of a hook, if it is an outcome. An operation that was done has an operation_id, and a search without a
+ * finding says null: a forgotten operation_id must not mean that there is no operation, which allows to send the money
+ * again.
  */
 function checked({ type }: MoneyCommand, answer: unknown): Outcome {
   const { status, operation_id, error } = (answer ?? {}) as Partial<Outcome>;

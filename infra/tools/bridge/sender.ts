@@ -19,7 +19,7 @@ interface Receipt {
   readonly results: readonly { readonly seq: string; readonly status: string; readonly code?: string }[];
 }
 
-/** What every part of a bridge works with. */
+/** Shared by every part of a bridge. */
 export interface BridgeContext {
   readonly client: ServiceClient;
   readonly journal: Journal;

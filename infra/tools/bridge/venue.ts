@@ -126,8 +126,8 @@ export interface Venue {
   /** Carries out a command once; an outcome that cannot be known is `unknown`. */
   money(command: MoneyCommand): Promise<Outcome>;
   /**
-   * What became of a command that moved money while the bridge was killed. Without it that is `unknown`: the service
-   * asks to look for the operation, and a person decides.
+   * Outcome of a command that moved money while the bridge was killed. Without it that is `unknown`: the service asks
+   * to look for the operation, and a person decides.
    */
   interrupted?(platform_login: string, comment: string): Outcome;
   /** Sends the order that closes a position; its fill is an event of its own. */

@@ -25,7 +25,7 @@ import {
 /** Something that is priced by the million. */
 export interface Priced {
   readonly name: string;
-  /** What a million of it uses, in the units of the prices. */
+  /** Use of a million of it, in the units of the prices. */
   readonly amounts: Amounts;
   /** Dollars of a million. */
   readonly dollars: number;

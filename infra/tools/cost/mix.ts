@@ -51,7 +51,7 @@ export interface MonthlyTraffic {
   readonly stored_gigabytes: number;
   /** People who sign in to the dashboard. */
   readonly operators: number;
-  /** What the dashboard's browsers ask for and receive, files and answers. */
+  /** Requests of the dashboard's browsers, and the files and answers that they receive. */
   readonly dashboard_requests: number;
   readonly dashboard_gigabytes: number;
 }

@@ -12,7 +12,7 @@ export interface Line {
   readonly name: string;
   /** Whether it is there without any request. */
   readonly fixed: boolean;
-  /** What would make it smaller. */
+  /** Advice to lower it. */
   readonly lower: string;
   readonly amounts: Amounts;
   readonly dollars: number;
@@ -22,13 +22,13 @@ type Draft = Omit<Line, "dollars">;
 
 const million = 1_000_000;
 
-/** What a stage costs in a month in which it answers no request and sees no price, by its dearest line first. */
+/** Cost of a stage in a month in which it answers no request and sees no price, by its dearest line first. */
 export function idleMonth(stage: CostedStage, units: MeasuredUnits, prices: Prices): readonly Line[] {
   return priced(fixedLines(stage, units), prices);
 }
 
 /**
- * What a month with this traffic costs, by its dearest line first.
+ * Cost of a month with this traffic, by its dearest line first.
  * @throws Error for a route that units.json does not have
  */
 export function monthOf(
@@ -175,7 +175,7 @@ function otherLines(stage: CostedStage, units: MeasuredUnits, month: MonthlyTraf
   ];
 }
 
-/** What API Gateway charges for a month of the stream; what its worker does is part of the events. */
+/** Charge of API Gateway for a month of the stream; the work of its worker is part of the events. */
 function streamAmounts({ stream_connections, stream_messages_per_minute }: MonthlyTraffic): Amounts {
   const minutes = (stream_connections * 60 * traffic.hours_per_month) / million;
   return {

@@ -52,7 +52,7 @@ function barOf(
   ];
 }
 
-/** What single things cost, in words that need no table. */
+/** Costs of single things, in words that need no table. */
 function perMillion({ routes, events }: Bill, y: number): string[] {
   const of = (name: string) => [...routes, ...events].find((each) => each.name === name)?.dollars.toFixed(2) ?? "?";
   const shown = [

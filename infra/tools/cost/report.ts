@@ -30,7 +30,7 @@ function section(title: string, rows: readonly Row[], after: readonly string[] =
   return [title, columns(rows), ...after.map((line) => `  ${line}`)].join("\n");
 }
 
-/** What a month costs, with the three dearest lines and what would lower each. */
+/** Cost of a month, with the three dearest lines and how to lower each. */
 export function monthText({ stage, region, prices_read_on, month }: Bill): string {
   const { traffic, lines, dollars } = month;
   const rows = lines.map(
@@ -44,7 +44,7 @@ export function monthText({ stage, region, prices_read_on, month }: Bill): strin
   return section(title, [heads, ...rows], ["", "The three dearest lines, and what would lower them:", ...dearest]);
 }
 
-/** What a month without any traffic costs. */
+/** Cost of a month without any traffic. */
 export function idleText({ stage, idle_month: { lines, dollars } }: Bill): string {
   const rows = lines.map(({ name, dollars: own }): Row => [name, money(own)]);
   return section(`A month of ${stage} without any traffic: $${money(dollars)}`, rows);
@@ -62,7 +62,7 @@ export function unitText({ routes, events, others, trading, units_counted_on, pr
   ].join("\n\n");
 }
 
-/** What differs between the bills of two templates of one stage: lines of the month, and routes. */
+/** Differences between the bills of two templates of one stage: lines of the month, and routes. */
 export function comparedText(before: Bill, now: Bill): string {
   const names = [...new Set([...now.month.lines, ...before.month.lines].map(({ name }) => lineKey(name)))];
   const of = (bill: Bill, key: string) =>

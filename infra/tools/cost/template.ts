@@ -11,7 +11,7 @@ export interface ScheduledRun {
   readonly runs_per_minute: number;
 }
 
-/** What of a synthesized stage costs. */
+/** Parts of a synthesized stage that cost. */
 export interface CostedStage {
   /** Memory of each function, MB, by its id with hyphens. */
   readonly memory_mb: ReadonlyMap<string, number>;
@@ -42,7 +42,7 @@ export function costedStage(place: string): CostedStage {
 }
 
 /**
- * What costs of these resources.
+ * The charged parts of these resources.
  * @throws UsageError for a type without a price
  */
 export function costOf(resources: readonly Resource[]): CostedStage {

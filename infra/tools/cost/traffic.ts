@@ -1,13 +1,13 @@
 import { eventTraffic } from "../../../shared/domain/usage/event-cost.ts";
 
 /**
- * What a request, a run or a delivery leaves behind that is not counted anywhere, stated here once. Bytes of the logs
- * are those of the function's line and of the gateway's access log; Lambda's own lines, some 300 bytes of a request
- * that goes well, are not written (`infra/constructs/service-function.ts`).
+ * Bytes of a request, a run or a delivery that are not counted anywhere, stated here once. Bytes of the logs are those
+ * of the function's line and of the gateway's access log; Lambda's own lines, some 300 bytes of a request that goes
+ * well, are not written (`infra/constructs/service-function.ts`).
  */
 export const traffic = {
   log_bytes: 600,
-  /** What the line of a request says for `GET /usage` (ADR 0064), in addition. */
+  /** Members of a request's line for `GET /usage` (ADR 0064), in addition. */
   usage_bytes: 140,
   answer_bytes: 2500,
   ...eventTraffic,

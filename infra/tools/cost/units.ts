@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { type BackgroundWork, type EventUnits, eventUnits } from "../../../shared/domain/usage/event-cost.ts";
 
-/** What one request of a route asks of other services. */
+/** Use of other services by one request of a route. */
 export interface RequestUnits {
   readonly read_units: number;
   /** With the rate counter, all indexes, and the doubling of transactions. */
   readonly write_units: number;
   /** Messages that it sends to queues. */
   readonly messages: number;
-  /** What its function waits for, ms: published times of its calls, those that overlap counted once. */
+  /** Waiting of its function, ms: published times of its calls, those that overlap counted once. */
   readonly waiting_ms: number;
   /** Processor time of its function, ms of a whole processor; null where the bench has not measured it. */
   readonly processor_ms: number | null;
@@ -21,15 +21,15 @@ export interface TradingUnits {
   readonly write_units: number;
 }
 
-/** What one empty run of a scheduled function reads and writes, by the id of the function. */
+/** Reads and writes of one empty run of a scheduled function, by the id of the function. */
 export interface SweepUnits {
   readonly read_units: number;
   readonly write_units: number;
-  /** What it waits for, ms. */
+  /** Waiting, ms. */
   readonly waiting_ms: number;
 }
 
-/** What was counted: `npm run bench:units` writes it. */
+/** The counts that `npm run bench:units` writes. */
 export interface MeasuredUnits {
   /** Date of the count. */
   readonly counted_on: string;
@@ -44,7 +44,7 @@ export interface MeasuredUnits {
     readonly prices_per_request: number;
     /** The whole request. */
     readonly request: RequestUnits;
-    /** What one price causes behind it. */
+    /** Work behind one price. */
     readonly behind: BackgroundWork;
   };
   readonly trading: readonly TradingUnits[];

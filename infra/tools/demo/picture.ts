@@ -1,4 +1,4 @@
-/** What an account was like after one step of the demo. */
+/** State of an account after one step of the demo. */
 export interface Moment {
   readonly step: string;
   /** The price that was last set, or the quote. */

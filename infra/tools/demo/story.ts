@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Moment } from "./picture.ts";
 
-/** What the API answered. */
+/** Answer of the API. */
 export interface DemoReply {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: answers are read by the names of their members, as an integrator does.

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What is read and changed of the manifest of a cloud assembly. */
+/** The members of a cloud assembly's manifest that are read and changed. */
 interface Manifest {
   readonly artifacts: Readonly<Record<string, { readonly properties?: { terminationProtection?: boolean } }>>;
 }

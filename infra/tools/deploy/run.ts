@@ -176,7 +176,7 @@ async function synthesized({ stage, assembly }: Options): Promise<string> {
   return folder;
 }
 
-/** What an update is watched by, which is shown; a first creation is watched by nothing. */
+/** The alarms that watch an update, which are shown; none for a first creation. */
 async function watchOf(aws: Aws, options: Options, next: Partial<Template>, isFirst: boolean): Promise<Watch> {
   const { stage, watchMinutes: minutes } = options;
   if (isFirst || minutes === 0) return { alarms: [], ringing: [] };

@@ -32,7 +32,7 @@ const replacing: Readonly<Record<string, readonly string[]>> = {
   "AWS::SNS::Topic": ["TopicName", "FifoTopic"],
 };
 
-/** What a deployment does to a stateful resource. */
+/** Change of a stateful resource by a deployment. */
 export interface StatefulChange {
   readonly logicalId: string;
   readonly type: string;
@@ -49,7 +49,7 @@ export function statefulOf(template: { readonly Resources?: Resources }): Resour
   return Object.fromEntries(resources.filter(([, { Type }]) => statefulTypes.some((type) => type === Type)));
 }
 
-/** What differs between the stateful resources of a deployed template and those of the next one, by logical id. */
+/** Differences between the stateful resources of a deployed template and those of the next one, by logical id. */
 export function statefulChanges(
   deployed: { readonly Resources?: Resources },
   next: { readonly Resources?: Resources },

@@ -11,7 +11,7 @@ export interface StackTemplates {
   readonly nested: Readonly<Record<string, Partial<Template>>>;
 }
 
-/** What is read of the list of assets of a stack. */
+/** The members that are read of the list of assets of a stack. */
 interface Assets {
   readonly files: Readonly<Record<string, { readonly source: { readonly path: string } }>>;
 }

@@ -51,7 +51,7 @@ const schemes: readonly {
   },
 ];
 
-/** What is wrong with the signatures of a request; undefined when each of them is good under one of the secrets. */
+/** The fault of the signatures of a request; undefined when each of them is good under one of the secrets. */
 function faultOf(body: string, headers: IncomingHttpHeaders, secrets: readonly string[]): string | undefined {
   const faults = schemes.flatMap(({ header, verify }) => {
     if (headers[header] === undefined) return [`no ${header}`];

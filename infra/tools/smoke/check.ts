@@ -24,7 +24,7 @@ export interface SmokeOptions {
   readonly patienceMs: number;
 }
 
-/** What a check works with. */
+/** Tools of a check. */
 export interface Context {
   readonly options: SmokeOptions;
   readonly session: Session;

@@ -5,7 +5,7 @@ import { functionOf, resources, roleOf } from "./resources.ts";
 import { within } from "./session.ts";
 import { startWebhookReceiver, type WebhookReceiver } from "./webhook-receiver.ts";
 
-/** What the story of a client, an account and a completed deposit announces, in this order. */
+/** Events of a client, an account and a completed deposit, in this order. */
 const announced = ["client.created", "account.created", "transaction.created", "transaction.completed"];
 
 const rungSeconds = 60;

@@ -4,7 +4,7 @@ import { must, type Resource } from "./finding.ts";
 import { functionOf, gatewayResponse, resources } from "./resources.ts";
 import { shown } from "./session.ts";
 
-/** What an error has to look like. */
+/** Form of an error. */
 interface Problem {
   readonly status: number;
   readonly code: string;

@@ -87,7 +87,7 @@ export const limitChecks: readonly Check[] = [
       const startMs = performance.now();
       const replies = await flood(context);
       const seconds = (performance.now() - startMs) / 1000;
-      // What a function refuses has the headers of its count.
+      // A refusal by a function has the headers of its count.
       const throttled = replies.filter(({ status, headers }) => status === 429 && !headers.has("x-ratelimit-limit"));
       const named = [resources.plan, gatewayResponse("THROTTLED"), functionOf("authorize")];
       const [first] = throttled;

@@ -37,7 +37,7 @@ ${checks.map(({ name, title, slow }) => `  ${name.padEnd(20)} ${title}${slow ? "
 const defaultPatienceSeconds = "30";
 const answerLimitMs = 30_000;
 
-/** What `npm start` says about the service that it runs here. */
+/** Announcement of `npm start` about the service that it runs here. */
 interface Ready {
   readonly base_url: string;
   readonly client_id: string;

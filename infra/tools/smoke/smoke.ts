@@ -22,19 +22,19 @@ export const checks: readonly Check[] = [
   ...limitChecks,
 ];
 
-/** What came of a check. `unseen` says nothing about the service; `skipped` did not run. */
+/** Result of a check. `unseen` says nothing about the service; `skipped` did not run. */
 export interface Result {
   readonly name: string;
   readonly title: string;
   readonly outcome: "passed" | "failed" | "unseen" | "skipped";
   readonly ms: number;
-  /** What was found, or what is worth knowing. */
+  /** The finding, or a note. */
   readonly detail?: string;
   /** Where to look, when it failed. */
   readonly resources: readonly Resource[];
 }
 
-/** What came of all checks, and what remains of what they made. */
+/** Results of all checks, and the resources of theirs that remain. */
 export interface SmokeReport {
   readonly results: readonly Result[];
   readonly remaining: readonly string[];

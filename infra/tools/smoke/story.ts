@@ -19,7 +19,7 @@ export interface Opened {
 /** Amount of the deposit that is completed and withdrawn again. */
 export const depositAmount = "100.00";
 
-/** What checks need of a brokerage; each part is made when the first check asks for it. */
+/** Resources of a brokerage for the checks; each part is made when the first check asks for it. */
 export class Story {
   private readonly session: Session;
   private opened: Promise<Opened> | undefined;

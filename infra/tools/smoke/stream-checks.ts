@@ -81,7 +81,7 @@ class Connection {
   }
 }
 
-/** What came of a handshake: undefined, or the words of the refusal. */
+/** Result of a handshake: undefined, or the words of the refusal. */
 async function refusedBecause(connection: Connection): Promise<string | undefined> {
   return await connection.opened().then(
     () => undefined,

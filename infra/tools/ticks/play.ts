@@ -3,7 +3,7 @@ import { limits } from "../../../shared/limits.ts";
 import type { ServiceClient } from "../service-client.ts";
 import type { Tick } from "./tick-file.ts";
 
-/** What became of the prices of a file. */
+/** Results of the prices of a file. */
 export interface Played {
   /** Prices that were sent. */
   sent: number;

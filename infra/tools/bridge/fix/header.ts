@@ -13,10 +13,10 @@ const sendingTimeSeconds = 120;
 /** SessionRejectReason (373). */
 export const wrong = { missing: 1, value: 5, format: 6, compId: 9, sendingTime: 10, type: 11, twice: 13 } as const;
 
-/** What is wrong with a message: the tag, the reason and a text for a Reject. */
+/** The fault of a message: the tag, the reason and a text for a Reject. */
 export type Fault = readonly [tag: number, code: number, text: string];
 
-/** What is wrong with the header of a message that has a number and the version of the session. */
+/** The fault in the header of a message that has a number and the version of the session. */
 export function headerFault(message: FixMessage, settings: SessionSettings, now: number): Fault | undefined {
   const twice = message.repeated(header);
   if (twice !== undefined) return [twice, wrong.twice, `Tag ${twice} appears more than once`];

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Outcome } from "../venue.ts";
 
-/** What an order came to is unknown after so long; half of a lease is left for it. */
+/** An order without an outcome is unknown after so long; half of a lease is left for it. */
 const orderLimitMs = 20_000;
 /** Orders whose positions are remembered, so that a late fill closes the position that the command named. */
 const mostOrders = 1000;
@@ -38,7 +38,7 @@ export class Orders {
     return this.pending.size;
   }
 
-  /** What the order that `send` sends comes to; `unknown` at the limit. */
+  /** The outcome of the order that `send` sends; `unknown` at the limit. */
   async outcomeOf(id: string, position_id: string, send: () => void): Promise<Outcome> {
     this.positions.set(id, position_id);
     const [oldest] = this.positions.keys();

@@ -41,7 +41,7 @@ export class FixFields {
     return starts.map((start, place) => new FixFields(after.slice(start, starts[place + 1])));
   }
 
-  /** What is before the group that a tag counts. */
+  /** The fields before the group that a tag counts. */
   before(count: number): FixFields {
     return new FixFields(this.fields.slice(0, this.place(count)));
   }
@@ -78,7 +78,7 @@ export class Garbled {
 export class Framer {
   private rest = "";
 
-  /** What is complete after more bytes have come. */
+  /** The messages that are complete after more bytes have come. */
   push(bytes: Buffer): (FixMessage | Garbled)[] {
     this.rest += bytes.toString("latin1");
     const found: (FixMessage | Garbled)[] = [];

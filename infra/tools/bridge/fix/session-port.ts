@@ -1,6 +1,6 @@
 import type { FixMessage } from "./parse.ts";
 
-/** What a session agrees on with the venue. */
+/** Terms of a session with the venue. */
 export interface SessionSettings {
   /** Version of FIX: `FIX.4.4` by default, or `FIX.4.2`. */
   readonly begin_string?: "FIX.4.2" | "FIX.4.4";
@@ -13,7 +13,7 @@ export interface SessionSettings {
   readonly sending_time_seconds?: number;
 }
 
-/** What a session needs of its surroundings. */
+/** Surroundings of a session. */
 export interface SessionPort {
   /** Sends bytes, one for each character. */
   write(bytes: string): void;

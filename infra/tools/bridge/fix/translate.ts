@@ -15,10 +15,10 @@ export interface TranslateConfig {
   readonly by_hand?: readonly string[];
 }
 
-/** What a message becomes. */
+/** Translation of a message. */
 export interface Translated {
   readonly events: readonly VenueEvent[];
-  /** What a person should know of the message. */
+  /** Note on the message for a person. */
   readonly note?: string;
 }
 
@@ -121,7 +121,7 @@ function filled(drafts: readonly Draft[]): Translated {
   return { ...nothing, note: `The deal ${first.deal_id} has the quantity 0, and changes nothing.` };
 }
 
-/** What a report says of the deal, for all of its sides. */
+/** The members of a deal that a report gives for all of its sides. */
 function reported(message: FixMessage, config: TranslateConfig) {
   const symbol = message.get(tag.symbol);
   if (symbol === undefined) throw new Unreadable(tag.symbol, symbol, "names no symbol");
@@ -140,7 +140,7 @@ function reported(message: FixMessage, config: TranslateConfig) {
   return { symbol, lots, price, at, ...(ids.length > 0 && { trade: { form, ids } }) };
 }
 
-/** What the fields of a side say; what a venue puts into tags of its own may be there for the whole report. */
+/** The members of a side; a venue's own tags may be there for the whole report. */
 function sideOf(side: FixFields, report: FixFields, config: TranslateConfig) {
   const { position_id, profit, commission } = config.tags ?? {};
   const holder = (number: number) => (side.get(number) === undefined ? report : side);

@@ -18,7 +18,7 @@ export interface Address {
   readonly tls?: Tls;
 }
 
-/** What happens on a line. */
+/** Events of a line. */
 export interface LineEvents {
   /** There is a connection; over TLS the venue has proved who it is. */
   opened(): void;

@@ -15,7 +15,7 @@ const [port = "0", folder = ".", count = "100", seed = "1"] = process.argv.slice
 const everyMs = 15;
 const heartbeatMs = 1000;
 
-/** What is sent of a deal. */
+/** Report of a deal. */
 interface Report {
   readonly deal: number;
   readonly type: string;
