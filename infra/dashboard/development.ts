@@ -5,7 +5,7 @@ import { extname, join, resolve, sep } from "node:path";
 import { context } from "esbuild";
 import { buildOptions, indexHtml } from "./build.ts";
 
-/** What `npm start` announces, as far as the dashboard needs it. */
+/** Announcement of `npm start`, as far as the dashboard needs it. */
 interface Ready {
   readonly base_url: string;
   readonly stream_url: string;

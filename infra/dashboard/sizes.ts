@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { gzipSync } from "node:zlib";
 
-/** What esbuild says of a file that it wrote: what it imports, and the source that it begins with. */
+/** A file that esbuild wrote: its imports, and the source that it begins with. */
 export interface BuiltFile {
   readonly imports: readonly { readonly path: string; readonly kind: string }[];
   readonly entryPoint?: string | undefined;
@@ -16,7 +16,7 @@ export interface RouteSize {
 /** The most that the first route, and any further one, may load in KiB of script after gzip. */
 export const scriptBudget = { first_kib: 200, further_kib: 40 } as const;
 
-/** What the first page after a sign-in needs: the program itself, the sign-in and the home page. */
+/** Files of the first page after a sign-in: the program itself, the sign-in and the home page. */
 const ofTheFirst = /\/(?:main\.tsx|session\/sign-in\.ts|pages\/home\.tsx)$/;
 
 /**

@@ -48,7 +48,7 @@ interface Options {
   readonly keep?: boolean;
 }
 
-/** What a path answers, read again at the pace of the application while it is shown. */
+/** The answer of a path, read again at the pace of the application while it is shown. */
 export function useResource<P extends ReadPath>(path: P, params: Parameters = {}, options: Options = {}) {
   const { enabled = true, still = false, keep = false } = options;
   return useQuery<Answer<P>>({
@@ -155,7 +155,7 @@ export interface Freshness {
   readonly failed: boolean;
 }
 
-/** How old what is shown is. What the stream keeps up to date is as of now. */
+/** How old what is shown is. Data that the stream keeps up to date is as of now. */
 export function freshness(nowMs: number): Freshness {
   const shown = queryClient
     .getQueryCache()

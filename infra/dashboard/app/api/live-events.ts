@@ -15,7 +15,7 @@ const concerned: Readonly<Record<string, readonly string[]>> = {
   reconciliation: ["reports"],
 };
 
-/** What every event concerns: the events themselves, and what is delivered. */
+/** Resources that every event concerns: the events themselves, and their deliveries. */
 const always = ["events", "deliveries", "webhook_endpoints"];
 
 /** Whether an event of a type may change what a path answers; unknown types may change everything. */
@@ -26,8 +26,8 @@ export function affectedBy(type: string, path: string): boolean {
 }
 
 /**
- * Whether nothing changes what a path answers without a message of a channel. What moves with prices or with the time,
- * such as a list of positions or of deliveries, is not among it.
+ * Whether nothing changes what a path answers without a message of a channel. Data that moves with prices or with the
+ * time, such as a list of positions or of deliveries, is not among it.
  */
 export function coveredBy(path: string, channels: ReadonlySet<string>): boolean {
   const [, first, ...rest] = path.split("/");

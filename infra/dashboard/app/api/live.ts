@@ -12,7 +12,7 @@ import type { Schemas } from "./types.ts";
 /** Whether pages are updated by the stream; they poll at their usual pace while it is false. */
 export const live = createStore(false);
 
-/** What is not covered by events is read as often as without a stream, and the rest so many times less often. */
+/** Data without events is read as often as without a stream, and the rest so many times less often. */
 const slowerWhenLive = 6;
 
 let stream: StreamClient | undefined;

@@ -28,7 +28,7 @@ export function isOutdated(error: unknown): boolean {
   return error instanceof ApiError && error.problem.status === 412;
 }
 
-/** What a page says of an error, whichever kind it is. */
+/** The words of a page for an error of any kind. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ApiError) return error.problem;
   const detail = error instanceof Error ? error.message : String(error);

@@ -86,7 +86,7 @@ function etagOf({ url, method }: Request, { status, headers }: Response): "chang
   return method === "GET" && headers.has("ETag") && kept.has(url) ? "changed" : null;
 }
 
-/** What an answer says of the service as a whole. */
+/** Follows the state of the service as an answer shows it. */
 function follow({ status, headers }: Response): void {
   const after = Number(headers.get("Retry-After") ?? Number.NaN);
   const seconds = Number.isFinite(after) ? after : undefined;

@@ -16,7 +16,7 @@ import { feedState } from "./trading/feed-state.ts";
 import { useMarginAlerts } from "./trading/margin-alerts.ts";
 import { marginColumns } from "./trading/margin-columns.tsx";
 
-/** What needs a person now. */
+/** Work that needs a person now. */
 export function HomePage() {
   const day = useClock((now) =>
     new Date(now).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long", timeZone: "UTC" }),
@@ -49,7 +49,7 @@ export function HomePage() {
 interface CounterProps {
   readonly to: string;
   readonly name: string;
-  /** What is counted: while it is not known, no number is shown. */
+  /** The counted list: while it is not known, no number is shown. */
   readonly list: List<unknown>;
   readonly count: string;
   readonly note: string;
@@ -223,7 +223,7 @@ interface DayOfMoney {
   readonly out: string;
 }
 
-/** What came in and went out today, exact, by currency. */
+/** Money that came in and went out today, exact, by currency. */
 function moneyOf(summary: Schemas["TransactionSummary"]): DayOfMoney[] {
   const done = summary.data.filter(
     ({ status, kind }) => status === "completed" && (kind === "deposit" || kind === "withdrawal"),

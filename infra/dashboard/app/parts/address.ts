@@ -1,6 +1,6 @@
 import { useNavigate, useParams, useRouterState, useSearch } from "@tanstack/react-router";
 
-/** What the address of a page holds in addition to its path; every filter and every opened item is there. */
+/** Query of a page's address; every filter and every opened item is there. */
 export type Search = Readonly<Record<string, string | undefined>>;
 
 /** The parameters of the address, and a change of them. A change keeps the others. */

@@ -20,8 +20,8 @@ function membersOf(value: unknown, path = ""): [name: string, text: string][] {
 }
 
 /**
- * What a spreadsheet takes for a formula begins so, in full width too; where `;` divides cells, it ends this one. A
- * number with a sign is none.
+ * Beginning of a formula for a spreadsheet, in full width too; where `;` divides cells, it ends this one. A number with
+ * a sign is none.
  */
 const formula = /^[=+\-@;＝＋－＠\t\r]/;
 const number = /^[+-]?\d+(?:\.\d+)?$/;

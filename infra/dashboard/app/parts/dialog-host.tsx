@@ -4,7 +4,7 @@ import { isSending } from "../api/data.ts";
 import { createStore, useStore } from "../api/store.ts";
 import { usePath } from "./address.ts";
 
-/** What a dialog shows; it closes itself by the function. */
+/** Content of a dialog; it closes itself by the function. */
 export type Dialog = (close: () => void) => ReactNode;
 
 /** The dialogs that are open, in the order in which they were opened. */
@@ -45,7 +45,7 @@ export function useHeldWhileSending(): void {
   useBlocker({ shouldBlockFn: isSending, enableBeforeUnload: isSending });
 }
 
-/** What was done last, for a moment. */
+/** The last action, for a moment. */
 export const announcement = createStore<{ readonly text: string; readonly at: number } | undefined>(undefined);
 
 /** Says that something was done. */

@@ -143,7 +143,7 @@ export function CommandFoot(props: FootProps) {
   );
 }
 
-/** What a command does, and of which version: it has one idempotency key until it is answered. */
+/** Name of a command on a version: it has one idempotency key until it is answered. */
 export function commandName(title: string, version: number | undefined): string {
   return version === undefined ? title : `${title} ${version}`;
 }
@@ -151,7 +151,7 @@ export function commandName(title: string, version: number | undefined): string 
 interface ConfirmProps<Out> {
   readonly title: string;
   readonly text: ReactNode;
-  /** What else is to be looked at before the command is sent. */
+  /** Further content to look at before the command is sent. */
   readonly more?: ReactNode;
   readonly word: string;
   readonly danger?: boolean;

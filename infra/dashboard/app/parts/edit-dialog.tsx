@@ -14,7 +14,7 @@ interface EditProps<R>
   readonly resource: R;
   readonly read: () => Promise<R>;
   readonly fieldsOf: (now: R) => readonly Field[];
-  /** What the decision rests on, where the form decides about the whole of what is shown. */
+  /** Facts of the decision, where the form decides about everything that is shown. */
   readonly factsOf?: (now: R) => readonly Fact[];
   /** The members of the request by what was entered; a member has the name of its field. */
   readonly bodyOf: (entered: Entered) => Readonly<Record<string, unknown>>;

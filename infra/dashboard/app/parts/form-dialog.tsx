@@ -18,13 +18,13 @@ export interface Field {
   readonly first?: string | readonly string[];
   readonly optional?: boolean;
   readonly placeholder?: string;
-  /** What stands below the field, and the value that the person may take in place of their own. */
+  /** Text below the field, and the value that the person may take in place of their own. */
   readonly note?: { readonly text: string; readonly now?: string | readonly string[] };
   /** A part of the form of its own making, for what no other kind shows. */
   readonly render?: (value: readonly string[], set: (value: readonly string[]) => void) => ReactNode;
 }
 
-/** What was entered, by the names of the fields: a text, or the values that are ticked. */
+/** Entered values by the names of the fields: a text, or the values that are ticked. */
 export type Entered = Readonly<Record<string, string | readonly string[]>>;
 
 /** A form in a dialog: its fields, its words, and what becomes of what was entered. */
@@ -35,7 +35,7 @@ export interface FormDialogProps<Out> {
   readonly submit: string | ((entered: Entered) => string);
   readonly foot?: string;
   readonly intro?: ReactNode;
-  /** What else is to be looked at before it is sent, by what was entered. */
+  /** Further content to look at before it is sent, by the entered values. */
   readonly more?: (entered: Entered) => ReactNode;
   readonly danger?: boolean;
   readonly wide?: boolean;
@@ -45,7 +45,7 @@ export interface FormDialogProps<Out> {
   readonly needsChange?: boolean;
   /** The version of what is changed: the same entries for another one are another command. */
   readonly version?: number;
-  /** What stands in place of an error. */
+  /** Replaces the text of an error. */
   readonly errorText?: (error: unknown) => ReactNode;
   /** Sends what was entered; `changed` names the fields that have another value than at first. */
   readonly run: (entered: Entered, key: string, changed: readonly string[]) => Promise<Out>;

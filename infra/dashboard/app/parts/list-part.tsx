@@ -23,5 +23,5 @@ export function listPart<P extends ListPath>(
   };
 }
 
-/** What names a row that has an id. */
+/** Key of a row that has an id. */
 export const byId = ({ id }: { readonly id: string }): string => id;

@@ -7,9 +7,9 @@ import { Go } from "./values.tsx";
 
 interface PageHeadProps {
   readonly title: string;
-  /** What stands above the title: where the page belongs. */
+  /** Above the title: where the page belongs. */
   readonly crumbs?: ReactNode;
-  /** What stands behind the title. */
+  /** Behind the title. */
   readonly note?: ReactNode;
   readonly actions?: ReactNode;
 }

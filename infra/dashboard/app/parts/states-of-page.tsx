@@ -15,7 +15,7 @@ interface ErrorNoticeProps {
   readonly underFields?: readonly string[];
 }
 
-/** What went wrong with a page or a command: title, detail, code, request id. */
+/** Error of a page or a command: title, detail, code, request id. */
 export function ErrorNotice({ error, onRetry, underFields = [] }: ErrorNoticeProps) {
   if (error === null || error === undefined) return null;
   const { title, detail, status, code, request_id, errors = [] } = problemOf(error);
@@ -68,7 +68,7 @@ export function CommandError({ error, underFields = [] }: ErrorNoticeProps) {
   );
 }
 
-/** What a list without items says. */
+/** Text of a list without items. */
 export interface EmptyText {
   readonly title: string;
   readonly text: string;

@@ -1,7 +1,7 @@
 /** The shape in front of the word of a state. */
 export type Shape = "tick" | "ring" | "half" | "triangle" | "octagon" | "barred";
 
-/** What a shape is coloured by. */
+/** Colour of a shape. */
 export type Tone = "ok" | "accent" | "warn" | "bad" | "text-3";
 
 const table: readonly (readonly [Shape, Tone, string])[] = [

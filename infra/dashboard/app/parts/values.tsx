@@ -16,8 +16,8 @@ interface GoProps {
 }
 
 /**
- * A link to an address of this application. The address is a plain one, so that it can be opened in a new tab. What the
- * person may not open is text.
+ * A link to an address of this application. The address is a plain one, so that it can be opened in a new tab. A page
+ * that the person may not open is shown as text.
  */
 export function Go({ to, children, className, current = false, label, onGo }: GoProps) {
   const { history } = useRouter();
@@ -108,7 +108,7 @@ export function Clock({ at }: { readonly at: string | null | undefined }) {
   );
 }
 
-/** What may be absent. */
+/** A value that may be absent. */
 export function Maybe({ value }: { readonly value: ReactNode }) {
   return value === null || value === undefined || value === "" ? <span className="faint">–</span> : value;
 }

@@ -83,7 +83,7 @@ export async function signIn(): Promise<void> {
 
 /**
  * Ends the sign-in: the tokens and streams of the service, the refresh token of the pool, and then the pool's own
- * session, whose page this leads to. What cannot be reached does not hold up the rest.
+ * session, whose page this leads to. A part that cannot be reached does not hold up the rest.
  */
 export async function signOut(): Promise<void> {
   const { logout_url, client_id } = config();

@@ -3,7 +3,7 @@ import { queryClient } from "../api/data.ts";
 import { Mark } from "../parts/status.tsx";
 import { type Brokerage, chooseBrokerage, type Session, signIn } from "../session/session.ts";
 
-/** What is shown without a session. The address stays, so that the page of a session that has ended comes back. */
+/** The page without a session. The address stays, so that the page of a session that has ended comes back. */
 export function Entrance({ session }: { readonly session: Exclude<Session, { state: "in" }> }) {
   return (
     <main className="entrance">
@@ -34,7 +34,7 @@ function SignIn({ reason }: { readonly reason: string | undefined }) {
 
 function Choose({ brokerages }: { readonly brokerages: readonly Brokerage[] }) {
   const choose = (id: string) => {
-    // What is kept of pages belongs to the brokerage of before.
+    // Cached data belongs to the brokerage of before.
     queryClient.clear();
     void chooseBrokerage(id);
   };

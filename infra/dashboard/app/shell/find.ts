@@ -29,7 +29,7 @@ export function findById(text: string): Finding | undefined {
 
 type May = (scope: string) => boolean;
 
-/** What an email address, account number, login or reference belongs to, among what the person may read. */
+/** Owner of an email address, account number, login or reference, among the resources that the person may read. */
 export async function find(text: string, may: May): Promise<Finding[]> {
   const byId = findById(text);
   if (byId !== undefined) return [byId];

@@ -14,7 +14,7 @@ export function SearchBox() {
   const { history } = useRouter();
   const may = useMay();
   useKeys({ "/": () => input.current?.focus() });
-  // What is found for a search that was closed, changed or left since is of no use.
+  // Findings of a search that was closed, changed or left since are of no use.
   const current = useRef(0);
   useEffect(
     () => () => {

@@ -71,7 +71,7 @@ export function Shell() {
 
 const announcedForMs = 6_000;
 
-/** What was done last, for a moment. */
+/** The last action, for a moment. */
 function Announcement() {
   const done = useStore(announcement);
   const isShown = useClock((now) => done !== undefined && now - done.at < announcedForMs);

@@ -138,7 +138,7 @@ function wordOf({ role, status }: Proposed): string {
   return status === "removed" ? "Remove" : "Suspend";
 }
 
-/** What one owner proposed for this operator; another owner agrees by the same request. */
+/** The change that one owner proposed for this operator; another owner agrees by the same request. */
 function Proposed(given: { readonly operator: Operator; readonly proposed: Proposed; readonly onRemoved: () => void }) {
   const { operator, proposed, onRemoved } = given;
   const { role, status, by, at, expires_at } = proposed;
@@ -182,8 +182,8 @@ function Proposed(given: { readonly operator: Operator; readonly proposed: Propo
 }
 
 /**
- * What a person who leaves may still act through, with what ends it: their applications stay when their own access
- * ends.
+ * Everything that a person who leaves may still act through, and how it ends: their applications stay when their own
+ * access ends.
  */
 function Handover({ id }: { readonly id: string }) {
   const { data, error, refetch } = useResource("/operators/{id}/handover", { path: { id } });
@@ -263,7 +263,7 @@ function placeOf({ resource_type, resource_id: id, source_id }: Place): string {
   return resource_type === "drift" ? addressWith(`/feeds/${source_id}`, { tab: "drift", open: id }) : `/feeds/${id}`;
 }
 
-/** What a lower role leaves: an application keeps the scopes that it was given. */
+/** A lower role does not reach applications: each keeps the scopes that it was given. */
 function LoweredRole({ operator, role }: { readonly operator: Operator; readonly role: string | undefined }) {
   const { environment } = useCaller();
   const kept = roleWords.flatMap(([each]) => (each === role ? roleScopes(each, environment) : []));

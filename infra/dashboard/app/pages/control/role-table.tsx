@@ -3,7 +3,7 @@ import { Table } from "../../parts/table.tsx";
 import { useCaller } from "../../session/caller.ts";
 import { type Role, roleScopes, roleWords, type ScopeGroup, scopeGroups } from "./scopes.ts";
 
-/** What each role may do on each page, in words. */
+/** Rights of each role on each page, in words. */
 export function RoleTable() {
   const { environment } = useCaller();
   const cell = (role: Role) => (group: ScopeGroup) => {

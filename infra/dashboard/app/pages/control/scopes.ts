@@ -91,7 +91,7 @@ export const scopeGroups: readonly ScopeGroup[] = [
   },
 ];
 
-/** What a person of each role is for. */
+/** Purpose of each role. */
 export const roleWords: readonly (readonly [role: Role, words: string])[] = [
   ["owner", "Owner: everything"],
   ["finance", "Finance: completes and approves money, reports"],
@@ -110,7 +110,7 @@ const scopes = scopeGroups.flatMap((group) => group.scopes.map(([scope]) => scop
 
 const ownersAlone: readonly Scope[] = ["operators:write", "settings:write", "feed:write"];
 
-/** What each role may do; in the sandbox a developer has nearly all. A test compares this with the API. */
+/** Scopes of each role; in the sandbox a developer has nearly all. A test compares this with the API. */
 export function roleScopes(role: Role, environment: string): readonly Scope[] {
   if (role === "developer" && environment === "sandbox") return scopes.filter((scope) => !ownersAlone.includes(scope));
   return held[role];

@@ -29,7 +29,7 @@ const dayMs = 86_400_000;
 const longest = 31;
 const filters = [{ name: "days", label: "Days", values: ["1", "7"], none: String(longest), verbatim: true }] as const;
 
-/** What applications and operators used, by day, caller and route group. */
+/** Usage of applications and operators, by day, caller and route group. */
 export function UsagePage() {
   const [search] = useAddress();
   const days = Math.min(longest, Number(search["days"] ?? longest) || longest);

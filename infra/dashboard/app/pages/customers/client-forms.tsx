@@ -44,7 +44,7 @@ export function EditClient({ client, onClose }: ClientFormProps) {
   );
 }
 
-/** What a person compares with a document when they decide about an identity. */
+/** Facts that a person compares with a document when they decide about an identity. */
 function identityFacts(client: Client): readonly (readonly [string, string])[] {
   const { date_of_birth: born, nationality, address, country, verification_status: state } = client;
   const place = address && [address.line1, address.line2, address.postal_code, address.city, address.country];

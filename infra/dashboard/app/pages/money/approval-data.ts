@@ -5,14 +5,14 @@ import { useMay } from "../../session/caller.ts";
 /** A transaction that waits for the person's approval, with the rule that applies. */
 export type Waiting = Schemas["QueuedTransaction"];
 
-/** What waits for the person's own approval, oldest first, as the service decides it. */
+/** The queue of the person's own approvals, oldest first, as the service decides it. */
 export function useApprovals(filters: Readonly<Record<string, string | undefined>> = {}) {
   const may = useMay();
   const expand = may("clients:read") ? { expand: "client" } : {};
   return useList("/transactions/queue", { query: { limit: 100, ...expand } }, { filters });
 }
 
-/** What a transaction pays in or out, in words: where it goes to or comes from. */
+/** Source or destination of a transaction, in words. */
 export function placeOf({ source, destination, method, provider }: Schemas["Transaction"]): string {
   const place = destination ?? source;
   if (place?.iban) return `IBAN ${place.iban}`;

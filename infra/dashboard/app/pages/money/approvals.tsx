@@ -58,7 +58,7 @@ const columns: readonly Column<Waiting>[] = [
 const given = ({ approvals = [] }: Waiting) => approvals.length;
 const needed = (row: Waiting) => given(row) + row.approvals_missing;
 
-/** What waits for the person's approval, oldest first; keys alone suffice: j, k, a, Enter, r. */
+/** Transactions that wait for the person's approval, oldest first; keys alone suffice: j, k, a, Enter, r. */
 export function ApprovalsPage() {
   const [search, change] = useAddress();
   const list = useApprovals(queryOf(filters, search));
@@ -144,7 +144,7 @@ function Decision({ waiting, place, onClose }: DecisionProps) {
   const sending = useCommand("Approve", (path: { readonly id: string }, key) =>
     command("POST", "/transactions/{id}/approve", { key, path }),
   );
-  // What was approved is gone with the next reading of the queue.
+  // An approved transaction is gone with the next reading of the queue.
   const busy = sending.isPending || sending.isSuccess;
   useHeldWhileSending();
   const sum = `${grouped(amount)} ${currency}`;
@@ -198,7 +198,7 @@ function Decision({ waiting, place, onClose }: DecisionProps) {
   );
 }
 
-/** What the trading platform has done already, and whether anybody is left who could approve. */
+/** Actions of the trading platform so far, and whether anybody is left who could approve. */
 function Attention({
   waiting: { set_aside, approvals_missing: missing, approvers_left: left },
 }: Pick<DecisionProps, "waiting">) {
@@ -247,7 +247,7 @@ function Reject({ waiting, onClose }: { readonly waiting: Waiting; readonly onCl
 /** A check: whether it is fine, undefined while that is not known; what it says; and the value. */
 type Check = readonly [fine: boolean | undefined, text: string, value: ReactNode];
 
-/** What speaks against and for, warnings first; who the money goes to before all. */
+/** Checks against and for, warnings first; who the money goes to before all. */
 function Checks({ waiting }: { readonly waiting: Waiting }) {
   const may = useMay();
   const { account_id, created_by } = waiting;
@@ -314,7 +314,7 @@ function accountChecks(
   const level = margin_level === null ? "no open position" : `${grouped(margin_level)}%`;
   return [
     [true, `Balance of account ${account_number}`, `${grouped(balance)} ${currency}`],
-    // What the transaction holds is not withdrawable any more, so nothing of it is counted twice.
+    // The amount that the transaction holds is not withdrawable any more, so nothing of it is counted twice.
     ...(isOutward(kind)
       ? [
           [!isNegative(withdrawable), "Withdrawable beside this", `${grouped(withdrawable)} ${currency}`] as const,

@@ -49,7 +49,7 @@ export function AmountHead({ transaction }: { readonly transaction: Transaction 
   );
 }
 
-/** Whose money it is, where it goes, and how it came to its state. */
+/** Owner of the money, where it goes, and how it came to its state. */
 export function TransactionDetails({ transaction }: { readonly transaction: Transaction }) {
   const {
     client_id,

@@ -100,7 +100,7 @@ function TransactionPanel({ id, onClose }: { readonly id: string; readonly onClo
   );
 }
 
-/** What each status may become by hand, with the scope that it takes in addition to that of every change. */
+/** Moves by hand of each status, with the scope that each takes in addition to that of every change. */
 const moves: Readonly<Record<string, readonly (readonly [status: string, scope: string])[]>> = {
   pending: [
     ["completed", "transactions:settle"],

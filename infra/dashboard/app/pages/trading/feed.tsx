@@ -150,7 +150,7 @@ function RejectActions({ reject }: { readonly reject: Schemas["FeedReject"] }) {
   );
 }
 
-/** What becomes of money that the platform moved for a transaction which has ended here. */
+/** Decides on money that the platform moved for a transaction which has ended here. */
 function SettleReject({ reject, onClose }: DismissProps) {
   const { source_id: id, reject_id: seq } = reject;
   return (

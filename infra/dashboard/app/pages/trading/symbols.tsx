@@ -59,7 +59,7 @@ function QuoteAge({ quote }: { readonly quote: Quote | undefined }) {
   );
 }
 
-/** What can be traded, with the price of now and its age. */
+/** Tradable symbols, with the price of now and its age. */
 export function SymbolsPage() {
   const [search, change] = useAddress();
   const may = useMay();
