@@ -25,7 +25,7 @@ export interface BuildOptions {
    * `dashboardCertificate`.
    */
   readonly context?: Readonly<Record<string, unknown>>;
-  /** What differs by account, as `.stages.json` names it; contexts beat it. Default: nothing. */
+  /** Settings that differ by account, as `.stages.json` names them; contexts override them. Default: nothing. */
   readonly settings?: StageSettings;
   /** Settings instead of those of the stage. */
   readonly config?: Partial<StageConfig>;
@@ -190,7 +190,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   try {
     await main();
   } catch (error) {
-    // What goes wrong here is wrong in the rows or the templates: the message says where, a stack trace would not.
+    // An error here is one of the rows or the templates: the message says where, a stack trace would not.
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;
   }

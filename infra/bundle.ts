@@ -13,7 +13,7 @@ export interface BundleEntry {
   readonly file: string;
 }
 
-/** What to bundle and where to. */
+/** Sources and target of a bundle. */
 export interface BundleOptions {
   readonly entries: readonly BundleEntry[];
   /** Folder that the files are named in. */
@@ -55,8 +55,8 @@ function packedDescription(): Plugin {
 }
 
 /**
- * The entry of each bundle. It answers the warm-up event itself (`shared/usage/keep-warm.ts`), so that no function
- * runs for it: the environment that took it is there for the next request. What has no handler is bundled as it is.
+ * The entry of each bundle. It answers the warm-up event itself (`shared/usage/keep-warm.ts`), so that no function runs
+ * for it: the environment that took it is there for the next request. An entry without a handler is bundled as it is.
  */
 function entries(root: string): Plugin {
   const filter = /^entry:/;

@@ -2,7 +2,7 @@ import { limits } from "../shared/limits.ts";
 import { memoryOf } from "./function-memory.ts";
 import { measuredUnits } from "./tools/cost/units.ts";
 
-/** What a request may take on average, from its arrival at the gateway to its answer, ms. */
+/** Average time of a request, from its arrival at the gateway to its answer, ms. */
 export const averageLatencyMs = 50;
 
 /** The gateway's share of it (AWS docs: `Latency` minus `IntegrationLatency`), ms. */
@@ -11,7 +11,7 @@ export const gatewayMs = 10;
 /** The share of an invocation in addition to the duration of the function, ms. */
 export const invokeMs = 4;
 
-/** What remains for the function of a route on average, ms. */
+/** The part of the function of a route on average, ms. */
 const averageDurationMs = averageLatencyMs - gatewayMs - invokeMs;
 
 /** Why routes may take longer on average, and how much longer than the model says before an alarm is raised. */
@@ -78,8 +78,8 @@ export const slowRoutes: Readonly<Record<string, Slowness>> = {
 };
 
 /**
- * What the function of a route takes on average by the model, ms: the published times of the calls that it waits for,
- * and its processor time at its memory, as `npm run bench:units` counted them.
+ * Average duration of the function of a route by the model, ms: the published times of the calls that it waits for, and
+ * its processor time at its memory, as `npm run bench:units` counted them.
  * @throws Error for a route that was not measured
  */
 export function expectedDurationMs(id: string): number {
@@ -90,7 +90,7 @@ export function expectedDurationMs(id: string): number {
 }
 
 /**
- * What the function of a route may take on average before an alarm is raised, whole ms; its environments compare the
+ * Average duration of the function of a route above which an alarm is raised, whole ms; its environments compare the
  * average of their last requests with it.
  * @throws Error for a slow route that was not measured
  */

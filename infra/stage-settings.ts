@@ -85,7 +85,7 @@ const Settings = z.strictObject(
   "an object with settings",
 );
 
-/** What differs from account to account; names as in the file. */
+/** Settings that differ from account to account; names as in the file. */
 export type StageSettings = z.infer<typeof Settings>;
 
 /** One sentence about the first fault of the settings of a stage. */
@@ -205,7 +205,7 @@ export function reservedConcurrency(config: StageConfig): Readonly<Record<string
   };
 }
 
-/** What a deployment with this configuration lacks, as sentences. */
+/** Missing settings of a deployment with this configuration, as sentences. */
 export function settingsWarnings({ stage, alarmEmails }: StageConfig): string[] {
   if (alarmEmails.length > 0) return [];
   return [

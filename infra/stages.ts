@@ -14,11 +14,11 @@ export interface Throttle {
 /** Everything that differs between two deployments; what differs by account comes from `stage-settings.ts`. */
 export interface StageConfig {
   readonly stage: Stage;
-  /** What happens to tables when they leave the template; their names are generated, so none is ever in the way. */
+  /** Fate of tables when they leave the template; their names are generated, so none is ever in the way. */
   readonly removalPolicy: RemovalPolicy;
   /**
-   * What happens to log groups and secrets when they leave the template. `RETAIN_ON_UPDATE_OR_DELETE` still removes
-   * them when their own creation is rolled back: a secret that a failed deployment leaves would obstruct the next one.
+   * Fate of log groups and secrets when they leave the template. `RETAIN_ON_UPDATE_OR_DELETE` still removes them when
+   * their own creation is rolled back: a secret that a failed deployment leaves would obstruct the next one.
    */
   readonly logAndSecretRemovalPolicy: RemovalPolicy;
   readonly logRetention: RetentionDays;

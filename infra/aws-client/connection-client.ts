@@ -4,10 +4,10 @@ import type { Data } from "./json-protocol.ts";
 import { encoded } from "./request-signature.ts";
 import { RestCommand, restMetadata, restService } from "./rest-client.ts";
 
-/** What an operation on one connection is given. */
+/** Input of an operation on one connection. */
 interface ConnectionInput extends Data {
   readonly ConnectionId: string;
-  /** What is sent to the client, as it is. */
+  /** Bytes for the client, as they are. */
   readonly Data?: string | Uint8Array;
 }
 

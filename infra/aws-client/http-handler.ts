@@ -23,7 +23,7 @@ export interface Answer {
   readonly body: Readable;
 }
 
-/** What a client may set as its `requestHandler`; times in milliseconds, 0 or nothing for none. */
+/** Settings of a client's `requestHandler`; times in milliseconds, 0 or nothing for none. */
 interface Settings {
   /** Until the connection stands. */
   readonly connectionTimeout?: number;

@@ -4,7 +4,7 @@ import type { Data } from "./json-protocol.ts";
 import { encoded } from "./request-signature.ts";
 import { RestCommand, restMetadata, restService } from "./rest-client.ts";
 
-/** What an invocation is given. */
+/** Input of an invocation. */
 interface InvocationInput extends Data {
   readonly FunctionName: string;
   readonly InvocationType: "Event";

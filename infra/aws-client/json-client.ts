@@ -12,7 +12,7 @@ export interface Service {
   readonly id: string;
   /** First label of its host names, and its name in signatures. */
   readonly host: string;
-  /** What operations are prefixed with; none where each has an address of its own. */
+  /** Prefix of operations; none where each has an address of its own. */
   readonly target?: string;
   /** Version of AWS JSON. */
   readonly json?: "1.0" | "1.1";
@@ -32,7 +32,7 @@ export interface Service {
   readonly hostOf?: (input: Data, host: string) => string;
 }
 
-/** What makes the requests of a service and reads its answers. */
+/** Makes the requests of a service and reads its answers. */
 interface Protocol {
   /** `isConfigured`: the address is one that the client or the environment sets, so nothing has a host of its own. */
   readonly request: (operation: Operation, input: Data, address: { readonly isConfigured: boolean }) => Message;
@@ -41,7 +41,7 @@ interface Protocol {
 
 type Provided<T> = T | (() => T | Promise<T>);
 
-/** What a client may be made with; the rest of the SDK's settings is refused. */
+/** Settings of a client; the rest of the SDK's settings is refused. */
 interface Settings {
   readonly region?: Provided<string>;
   readonly endpoint?: Provided<string | URL>;
@@ -61,7 +61,7 @@ interface Config extends Omit<Settings, "requestHandler" | "credentials"> {
   translateConfig?: object;
 }
 
-/** What a call may be given besides its command. */
+/** Options of a call besides its command. */
 interface CallOptions {
   readonly abortSignal?: AbortSignal;
   readonly requestTimeout?: number;
@@ -314,7 +314,7 @@ function credentialsOf({ credentials: given }: Settings): () => Promise<Credenti
   };
 }
 
-/** What a role gives to a function: the only place where one gets credentials. @throws Error when there are none */
+/** Credentials of a function's role: the only place where one gets them. @throws Error when there are none */
 function environmentCredentials(): Credentials {
   const {
     AWS_ACCESS_KEY_ID: accessKeyId,
@@ -325,7 +325,7 @@ function environmentCredentials(): Credentials {
   return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
 }
 
-/** What AWS sees of who calls; letters that a product may not have become hyphens (RFC 9110 10.1.5). */
+/** Caller as AWS sees it; letters that a product may not have become hyphens (RFC 9110 10.1.5). */
 function userAgent({ id, version }: Service): string {
   const { AWS_EXECUTION_ENV: where } = process.env;
   const words = [`aws-sdk-js/${version}`, "ua/2.1", `os/${process.platform}#${release()}`, "lang/js"];

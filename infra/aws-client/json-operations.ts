@@ -3,7 +3,7 @@ import { NormalizedSchema } from "@smithy/core/schema";
 /** Members that lie below others: each step a name, or `*` for every entry of a list or map. */
 export type MemberPath = readonly string[];
 
-/** What the published schemas say of an operation beyond plain JSON (Smithy traits). */
+/** Facts in the published schemas about an operation beyond plain JSON (Smithy traits). */
 export interface OperationFacts {
   /** Members of the request that get a UUID when they are missing, so that a repeated request is done once. */
   readonly tokens: readonly string[];
@@ -32,7 +32,7 @@ export interface HttpFacts {
   readonly names: Readonly<Record<string, string>>;
 }
 
-/** What the published schemas say of the errors of a service. */
+/** Facts in the published schemas about the errors of a service. */
 export interface ErrorFacts {
   /** Names of errors that the service marks as worth another try. */
   readonly retryable: readonly string[];

@@ -13,7 +13,7 @@ type Headers = Answer["headers"];
 export type ErrorRegistries = readonly [ErrorClass, ErrorFacts];
 
 interface ServiceProtocol {
-  /** What operations are prefixed with; none where each has an address of its own. */
+  /** Prefix of operations; none where each has an address of its own. */
   readonly target?: string;
   readonly json?: string;
   readonly query: boolean;
@@ -27,7 +27,7 @@ interface Operation {
   readonly traits: OperationFacts;
 }
 
-/** What an operation with its input is sent as. */
+/** Message of an operation with its input. */
 export interface Message {
   readonly method: string;
   /** Below the address of the service. */
@@ -50,7 +50,7 @@ export class JsonProtocol {
     this.#service = service;
   }
 
-  /** What is sent for an operation. @throws Error when its request can hold what this protocol does not carry */
+  /** The message of an operation. @throws Error when its request can hold what this protocol does not carry */
   request({ name, traits }: Operation, input: Data): Message {
     const { tokens, unsupported, http } = traits;
     if (unsupported) throw new Error(`${name} is not in this bundle.`);

@@ -4,7 +4,7 @@ import { type Command, JsonClient } from "./json-client.ts";
 import type { Data } from "./json-protocol.ts";
 import { RestCommand, restError, restService } from "./rest-client.ts";
 
-/** What an operation on one object is given; the rest of what S3 knows is refused. */
+/** Input of an operation on one object; the rest of the API of S3 is refused. */
 interface ObjectInput extends Data {
   readonly Bucket: string;
   readonly Key: string;

@@ -1,4 +1,4 @@
-/** What decides where a client calls. */
+/** Settings that decide where a client calls. */
 interface EndpointParameters {
   /** Address from the client's settings or from `AWS_ENDPOINT_URL_<SERVICE>`. */
   readonly Endpoint?: string;

@@ -1,7 +1,7 @@
 /**
  * One module that is replaced while bundling. Sources keep importing the package; its commands, values, errors and
- * retries stay. What each replacement leaves out stands in its file; what it is worth in
- * shared/decisions/0017-sdk-diet.md.
+ * retries stay. The file of each replacement says what it leaves out; shared/decisions/0017-sdk-diet.md says what it is
+ * worth.
  */
 export interface Replacement {
   /** The import as packages write it, or, with a slash at its start, the end of the path of a file inside a package. */
@@ -56,7 +56,7 @@ export const replacements: readonly Replacement[] = [
   { replaces: "semver", by: "node-version.cjs", neededBy: /node_modules\/jsonwebtoken\// },
 ];
 
-/** What jsonwebtoken asks lodash when it signs, as JavaScript has known it since: 6 KB. */
+/** Functions of lodash that jsonwebtoken calls when it signs, as JavaScript has them: 6 KB less. */
 export const nativeFunctions: Readonly<Record<string, string>> = {
   "lodash.includes": "(values, value) => values.includes(value)",
   "lodash.isboolean": '(value) => typeof value === "boolean"',

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
 
-/** What is signed of a request; its headers are all there but those that the signature adds. */
+/** Signed parts of a request; its headers are all there but those that the signature adds. */
 interface Unsigned {
   readonly method: string;
   readonly path: string;

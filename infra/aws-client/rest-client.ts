@@ -18,7 +18,7 @@ export function restService(facts: RestFacts): Service {
   return { ...facts, ...retries, version: "3.1162.0" } as unknown as Service;
 }
 
-/** What a service answered to a call that failed, in the form of the published clients. */
+/** The error of a service for a call that failed, in the form of the published clients. */
 export function restError(answer: Answer, name: unknown, message: unknown, $metadata: Data): Error {
   const error = new Error(String(message ?? "UnknownError"));
   error.name = String(name ?? "Unknown");

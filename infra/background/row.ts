@@ -20,7 +20,7 @@ export interface BackgroundContext {
   readonly streamShards: number;
   /** Invocations of the deliverer at the same time for proven endpoints, see `StageConfig`. */
   readonly deliverers: number;
-  /** What one invocation of the stream's worker may post in a second: all of them share the posts of the stage. */
+  /** Posts in a second by one invocation of the stream's worker: all of them share the posts of the stage. */
   readonly postsPerSecond: number;
 }
 
@@ -63,7 +63,7 @@ export interface ScheduleTrigger {
   readonly description?: string;
 }
 
-/** What the WebSocket API of the stream invokes a function for. */
+/** Occasions for which the WebSocket API of the stream invokes a function. */
 export type SocketTrigger = "authorizer" | "connect" | "disconnect" | "message";
 
 interface Triggers {
@@ -80,7 +80,7 @@ interface Triggers {
   readonly schedule: ScheduleTrigger;
 }
 
-/** What invokes a function: one of these at least. */
+/** Invokers of a function: one of these at least. */
 export type Trigger = { [K in keyof Triggers]: Pick<Triggers, K> & Partial<Omit<Triggers, K>> }[keyof Triggers];
 
 /**
@@ -89,7 +89,7 @@ export type Trigger = { [K in keyof Triggers]: Pick<Triggers, K> & Partial<Omit<
  */
 export type Passes = number | "allow";
 
-/** What most sweeps are invoked by. */
+/** The trigger of most sweeps. */
 export const everyMinute = { schedule: { expression: "rate(1 minute)", input: { action: "sweep" } } } as const;
 
 /** A function without a route. Its role, its event sources, its schedule and its alarms are made from this row. */
@@ -125,6 +125,6 @@ export interface BackgroundRow {
   readonly environment?: (context: BackgroundContext) => Readonly<Record<string, string>>;
   /** How often in a row it works on a message that itself sent, where its messages reach the queue that invokes it. */
   readonly passes?: Passes;
-  /** What it may do in addition to what its trigger, its secrets and its queues need. */
+  /** Further rights besides those for its trigger, its secrets and its queues. */
   readonly statements: (context: BackgroundContext) => PolicyStatement[];
 }

@@ -43,7 +43,7 @@ import { type BackgroundRow, everyMinute } from "./row.ts";
 
 const { PARTITION, REGION } = Aws;
 
-/** What the function governs that begins a brokerage, and settles its people and programs with the pool and gateway. */
+/** Items of the function that begins a brokerage, and settles its people and programs with the pool and gateway. */
 const everything: readonly Governed[] = ["applications", "operators", "brokerages"];
 /** Commits leave their outbox items beside what they change, so what publishes them writes there. */
 const besideOutboxes: readonly Governed[] = ["applications", "operators"];
@@ -104,9 +104,9 @@ export const backgroundRows: readonly BackgroundRow[] = [
     id: "provision",
     file: "applications/provision",
     description: "Makes applications and their API keys, and takes them away",
-    // Wakes for applications that wait for the gateway, and for operators and their key. What it writes takes the
-    // waiting away, or puts it off to a time that the schedule finds; so does a record that it fails on, which needs no
-    // failure queue for that.
+    // Wakes for applications that wait for the gateway, and for operators and their key. Its writes end the waiting, or
+    // put it off to a time that the schedule finds; so does a record that it fails on, which needs no failure queue for
+    // that.
     trigger: {
       stream: {
         table: "main",

@@ -61,8 +61,8 @@ export const sandboxRows: readonly BackgroundRow[] = [
     id: "sandbox-match",
     file: "sandbox/match",
     description: "Fills orders and closes positions at their stops in the sandbox",
-    // The second reader of prices, which waits a second for more of them. What it could not do in its tries the next
-    // price makes up.
+    // The second reader of prices, which waits a second for more of them. The next price makes up for work that failed
+    // in all its tries.
     trigger: {
       stream: {
         table: "volatile",

@@ -2,7 +2,7 @@ import { quoteStatements, streamStatements, tableStatements } from "../construct
 import { publicKeyKeys, subscribedKeys, tenantKeys, withinTenants } from "../constructs/key-patterns.ts";
 import { type BackgroundRow, everyMinute } from "./row.ts";
 
-/** What ends a connection. */
+/** Writes that end a connection. */
 const leaving = ["update", "delete"] as const;
 
 /** The functions of the stream that every stage has. */

@@ -68,7 +68,7 @@ const eventSources: Rule = (assembly) =>
 const maxPlainBatch = 10;
 
 /**
- * What Lambda refuses of a mapping (AWS docs: creating and configuring an SQS event source mapping): a window on a FIFO
+ * Mappings that Lambda refuses (AWS docs: creating and configuring an SQS event source mapping): a window on a FIFO
  * queue, more than ten messages without one, and a concurrency outside 2 to 1000.
  */
 const refusedMappings: Rule = (assembly) =>
@@ -106,8 +106,8 @@ const refusedQueues: Rule = (assembly) =>
 const defaultRetentionSeconds = 345_600;
 
 /**
- * What cannot be read ends in a queue that keeps it longer than the one it comes from, since a message that is moved
- * there keeps its age.
+ * A message that cannot be read ends in a queue that keeps it longer than the one it comes from, since a message that
+ * is moved there keeps its age.
  */
 const deadLetters: Rule = (assembly) =>
   ofType(assembly, "AWS::Lambda::EventSourceMapping").flatMap((mapping) => {

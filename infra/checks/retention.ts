@@ -15,8 +15,8 @@ const logRetention: Rule = (assembly) => [
 ];
 
 /**
- * What production keeps must not obstruct its next creation. A failed first creation removes logs and secrets, and the
- * name of a log is generated: it outlives its function, and would stop the function from coming back under its own.
+ * Kept resources must not obstruct the next creation. A failed first creation removes logs and secrets, and the name of
+ * a log is generated: it outlives its function, and would stop the function from coming back under its own.
  */
 const keptNames: Rule = (assembly, { stage }) =>
   ["AWS::Logs::LogGroup", "AWS::SecretsManager::Secret"].flatMap((type) =>

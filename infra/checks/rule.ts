@@ -1,7 +1,7 @@
 import type { Route, Stage } from "../../shared/routes/route.ts";
 import type { Assembly, Entry } from "./assembly.ts";
 
-/** What the rules compare the templates with. */
+/** The stage with which the rules compare the templates. */
 export interface CheckOptions {
   readonly stage: Stage;
   readonly routes: readonly Pick<Route, "id" | "method" | "path" | "auth">[];

@@ -1,7 +1,7 @@
 import { type Assembly, type Entry, isObject, type Json, listOf, objectOf, ofType, resourceOf } from "./assembly.ts";
 import { type Finding, finding, type Rule } from "./rule.ts";
 
-// What API Gateway refuses of a WebSocket API at the deployment, and what it accepts and then fails connections by.
+// WebSocket APIs that API Gateway refuses at the deployment, and those that it accepts and then fails connections by.
 
 const v2 = "AWS::ApiGatewayV2";
 

@@ -65,16 +65,16 @@ const accessLogFields = {
   traceId: "$context.xrayTraceId",
 } as const;
 
-/** What the API of a stage is made from. */
+/** Input to the API of a stage. */
 export interface ApiProps {
   readonly config: StageConfig;
-  /** What the dashboard's distribution shows to be believed; functions get it with each request. */
+  /** Secret by which functions recognise the dashboard's distribution; they get it with each request. */
   readonly originSecret: string;
   /** Rows whose method needs no token. */
   readonly openRoutes: readonly Route[];
 }
 
-/** What connects the rows to their functions. */
+/** Rows, and their functions. */
 export interface ConnectProps {
   readonly routes: readonly Route[];
   /** The function of a row. */
@@ -186,7 +186,7 @@ export class Api extends Construct {
         // The trace of a request begins here, so that the access log and the functions say the same one.
         tracingEnabled: true,
         ...stageThrottling(methodThrottle),
-        // What a method has of its own takes the place of all that the stage says.
+        // Settings of a method replace all settings of the stage.
         methodOptions: Object.fromEntries(
           openRoutes.map(({ path, method }) => [
             `${path}/${method}`,

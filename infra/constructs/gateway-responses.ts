@@ -12,7 +12,7 @@ interface Row {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What the functions say of a caller that has none left; when there are some again, `Retry-After` says alone. */
+/** Headers of the functions for a caller that has none left; `Retry-After` alone says when there are some again. */
 const exceeded = { "X-RateLimit-Limit": `'${limits.rate.per_minute}'`, "X-RateLimit-Remaining": "'0'" };
 
 const challenge = { "WWW-Authenticate": "'Bearer realm=\"brokerage\"'" };

@@ -19,7 +19,7 @@ import {
 
 const leadingKeys = "dynamodb:LeadingKeys";
 
-/** What a statement about a table needs to know. */
+/** Input to a statement about a table. */
 export interface TableAccess {
   readonly tableArn: string;
   /** Patterns of the partition keys that may be touched. */

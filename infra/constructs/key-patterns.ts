@@ -119,7 +119,7 @@ export const dueOutboxKeys: readonly string[] = due("OUTBOX");
 export const exposureKeys: readonly string[] = [wholeKind(exposures.partition(tenant, "", "up", 0))];
 /** Partitions of symbols whose price met triggers. */
 export const breachKeys: readonly string[] = [wholeKind(breaches.key(tenant, "").pk)];
-/** What subscriptions of the stream name, and the counter that they begin at. */
+/** Items that subscriptions of the stream name, and the counter that they begin at. */
 export const subscribedKeys: readonly string[] = [
   accounts.key(tenant, "acc_*").pk,
   symbols.partition(tenant),
@@ -151,7 +151,7 @@ export const deliveryKeys = {
 } as const;
 
 const ownSeal = auditSeals.key(tenant).pk;
-/** What each right of the function that seals the audit reaches: the announcement of a day waits next to its seal. */
+/** Reach of each right of the function that seals the audit: the announcement of a day waits next to its seal. */
 export const sealKeys = {
   query: [...clientIdKeys, auditPages.partition(tenant)],
   read: [ownSeal, sequences.key(tenant).pk],
@@ -161,7 +161,7 @@ export const sealKeys = {
 
 const usageCursor = usageCursors.key(tenant).pk;
 const usageProgressKey = usageProgress.keyOf().pk;
-/** What each right of the function that counts usage reaches. */
+/** Reach of each right of the function that counts usage. */
 export const usageKeys = {
   query: [...clientIdKeys, wholeKind(events.partition(tenant, 0))],
   read: [usageProgressKey, usageCursor, sequences.key(tenant).pk],
@@ -170,7 +170,7 @@ export const usageKeys = {
 } as const;
 
 const ownRuns = bookRuns.partition(tenant);
-/** What rights of the function that compares the books reach; all of a tenant where nothing is said. */
+/** Reach of rights of the function that compares the books; all of a tenant for the others. */
 export const reconcileKeys: Readonly<Record<string, readonly string[]>> = {
   query: [...clientIdKeys, ...tenantKeys],
   put: [ownRuns, outboxes.keyOf({ tenant_id: tenant, root_id: "rcn_*", id: "" }).pk],

@@ -12,7 +12,7 @@ import type { ServiceFunction } from "./service-function.ts";
 /** A message only wakes: prices and accounts are read when it is seen, so an old one does no harm and little good. */
 const retention = Duration.hours(1);
 
-/** What the queue is built for. */
+/** Settings of the queue. */
 export interface MarginQueueProps {
   readonly config: StageConfig;
   /** Timeout of the function that reads the queue. */
@@ -59,7 +59,7 @@ export class MarginQueue extends Construct {
     return allow("SendAccounts", ["sqs:SendMessage"], [this.queue.queueArn]);
   }
 
-  /** What Lambda does in the name of the function that reads the queue. */
+  /** Rights of Lambda in the name of the function that reads the queue. */
   receiveStatement(): PolicyStatement {
     const actions = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
     return allow("ReceiveAccounts", actions, [this.queue.queueArn]);

@@ -7,7 +7,7 @@ import { type StageConfig, serviceName } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 import { allow } from "./grants.ts";
 
-/** What a function does with a user: make and find one, shut one out and let one in again, and remove one. */
+/** Actions of a function on a user: make and find one, shut one out and let one in again, and remove one. */
 const userActions = [
   ["CreatePoolUsers", "AdminCreateUser"],
   ["ReadPoolUsers", "AdminGetUser"],
@@ -17,7 +17,7 @@ const userActions = [
   ["DeletePoolUsers", "AdminDeleteUser"],
 ] as const;
 
-/** What the pool of a stage is made from. */
+/** Input to the pool of a stage. */
 export interface OperatorPoolProps {
   readonly config: StageConfig;
   /** Address of the dashboard without a slash at the end, where a sign-in comes from and returns to. */
@@ -96,7 +96,7 @@ export class OperatorPool extends Construct {
     branding.addResourceDependency(domain);
   }
 
-  /** What a function needs to verify the pool's tokens, and nothing that reaches the pool. */
+  /** Environment to verify the pool's tokens; none of it reaches the pool. */
   get tokenEnvironment(): Record<string, string> {
     return {
       POOL_ISSUER: this.issuer,
@@ -115,7 +115,7 @@ export class OperatorPool extends Construct {
     return userActions.map(([sid, action]) => allow(sid, [`cognito-idp:${action}`], [this.pool.attrArn]));
   }
 
-  /** What the dashboard needs to sign a person in and out. */
+  /** Settings by which the dashboard signs a person in and out. */
   signInSettings(config: StageConfig): Record<string, string> {
     return { issuer: this.issuer, client_id: this.client.ref, logout_url: `${pagesOf(config)}/logout` };
   }

@@ -18,7 +18,7 @@ export interface ScheduleRow {
   readonly input: Readonly<Record<string, string>>;
 }
 
-/** What the schedules need. */
+/** Input to the schedules. */
 export interface SchedulesProps {
   readonly config: StageConfig;
   readonly rows: readonly ScheduleRow[];

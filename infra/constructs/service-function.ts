@@ -20,7 +20,7 @@ import { functionName, type StageConfig } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 import { allow, withoutLeadingKeys } from "./grants.ts";
 
-/** What one function is made of. */
+/** Input to one function. */
 export interface ServiceFunctionProps {
   readonly config: StageConfig;
   /** Operation id, snake_case or with hyphens; it becomes the function's name. */
@@ -29,7 +29,7 @@ export interface ServiceFunctionProps {
   /** Folder that holds `index.mjs`. */
   readonly directory: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** What the function may do in addition to writing its log and its traces. */
+  /** Rights of the function in addition to writing its log and its traces. */
   readonly statements: readonly PolicyStatement[];
   readonly timeoutSeconds?: number;
   /** Log group that it writes to together with others; one of its own without it. */

@@ -45,12 +45,12 @@ const routeKeys = { connect: "$connect", disconnect: "$disconnect", message: "$d
 /** Calls of the worker on connections: it sends to them and closes them. */
 const postMethods = ["POST", "DELETE"] as const;
 
-/** What the WebSocket API of a stage is made from. */
+/** Input to the WebSocket API of a stage. */
 export interface StreamApiProps {
   readonly config: StageConfig;
 }
 
-/** What connects the API to its functions. */
+/** Functions of the API. */
 export interface StreamConnectProps {
   readonly sockets: readonly { readonly trigger: SocketTrigger; readonly handler: IFunction }[];
   /** By which API Gateway invokes them. */

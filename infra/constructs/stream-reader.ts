@@ -20,7 +20,7 @@ export function streamOf({ tableStreamArn, tableName }: StageTable): string {
   return tableStreamArn;
 }
 
-/** What an event source mapping reads a stream with and reports failures with, in the name of its function. */
+/** Rights of an event source mapping to read a stream and report failures, in the name of its function. */
 export function streamStatements({ stream, failureQueue }: StreamSource): PolicyStatement[] {
   const actions = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
   const read = allow(

@@ -45,7 +45,7 @@ const longestDelaySeconds: Readonly<Record<DeliveryQueue, number>> = {
  */
 const retention = Duration.days(1);
 
-/** What the ladder is built for. */
+/** Settings of the ladder. */
 export interface WebhookLadderProps {
   readonly config: StageConfig;
   /** Timeout of the function that reads the queues. */
@@ -90,7 +90,7 @@ export class WebhookLadder extends Construct {
     return [allow("SendDeliveries", ["sqs:SendMessage"], this.arnsOf(names))];
   }
 
-  /** What Lambda does in the name of the function that reads the queues. */
+  /** Rights of Lambda in the name of the function that reads the queues. */
   receiveStatement(): PolicyStatement {
     const actions = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
     return allow("ReceiveDeliveries", actions, this.arnsOf(deliveryQueues));

@@ -9,7 +9,7 @@ import { failureQueue } from "./failure-queue.ts";
 import { allow } from "./grants.ts";
 import type { ServiceFunction } from "./service-function.ts";
 
-/** What a queue is built for. */
+/** Settings of a queue. */
 export interface WorkQueueProps {
   readonly config: StageConfig;
   /** Its name in the stage, with hyphens. */
@@ -87,7 +87,7 @@ export class WorkQueue extends Construct {
     return allow(`Send${this.props.noun}`, ["sqs:SendMessage"], [this.queue.queueArn]);
   }
 
-  /** What Lambda does in the name of the function that reads the queue. */
+  /** Rights of Lambda in the name of the function that reads the queue. */
   receiveStatement(): PolicyStatement {
     const actions = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
     return allow(`Receive${this.props.noun}`, actions, [this.queue.queueArn]);

@@ -21,7 +21,7 @@ import { reservedConcurrency } from "../stage-settings.ts";
 import type { StageConfig } from "../stages.ts";
 import type { FunctionStacks } from "./functions.ts";
 
-/** What the background functions of a stage are made with. */
+/** Input to the background functions of a stage. */
 export interface BackgroundFunctionsProps {
   readonly config: StageConfig;
   readonly rows: readonly BackgroundRow[];
@@ -86,7 +86,7 @@ export class BackgroundFunctions {
     this.addSchedules(rows);
   }
 
-  /** What the WebSocket API invokes, each with its function. */
+  /** Occasions of the WebSocket API, each with its function. */
   get sockets(): { readonly trigger: SocketTrigger; readonly handler: IFunction }[] {
     return this.props.rows.flatMap(({ id, trigger: { socket } }) =>
       socket === undefined ? [] : [{ trigger: socket, handler: this.get(id).lambda }],

@@ -9,13 +9,13 @@ import { acknowledge } from "../constructs/acknowledge.ts";
 import { allow } from "../constructs/grants.ts";
 import type { StageConfig } from "../stages.ts";
 
-/** What is put into the bucket of the dashboard. */
+/** Files for the bucket of the dashboard. */
 export interface DashboardFilesProps {
   readonly config: StageConfig;
   readonly bucket: IBucket;
   /** Folder of the built application. */
   readonly directory: string;
-  /** What the application has to know of its stage, served as `config.json`. */
+  /** Settings of the stage for the application, served as `config.json`. */
   readonly settings: Readonly<Record<string, string>>;
 }
 

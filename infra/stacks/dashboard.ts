@@ -25,7 +25,7 @@ import { originHeader } from "../../shared/runtime/origin.ts";
 import { acknowledge } from "../constructs/acknowledge.ts";
 import { apiVersion, type StageConfig } from "../stages.ts";
 
-/** What the distribution of a stage is made from. */
+/** Input to the distribution of a stage. */
 export interface DashboardProps {
   readonly config: StageConfig;
   /** Host of the API on AWS, which takes requests without a domain name of its own too. */
@@ -145,7 +145,7 @@ export class DashboardStack extends NestedStack {
   }
 }
 
-/** What the browser may load and call. No script, style or frame comes from elsewhere, and none stands in a page. */
+/** Origins that the browser may load and call. No script, style or frame comes from elsewhere or stands in a page. */
 function contentSecurityPolicy(connectsTo: readonly string[]): string {
   return [
     "default-src 'none'",

@@ -5,8 +5,8 @@ import type { Construct } from "constructs";
 import { acknowledge } from "../constructs/acknowledge.ts";
 
 /**
- * What an account needs once per region before any stage: the role with which API Gateway writes logs. It outlives
- * the stack, since every other API of the account depends on it as well.
+ * Needed once per account and region before any stage: the role with which API Gateway writes logs. It outlives the
+ * stack, since every other API of the account depends on it as well.
  */
 export class FoundationStack extends Stack {
   constructor(scope: Construct, id: string) {

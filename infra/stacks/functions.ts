@@ -24,7 +24,7 @@ export interface FunctionProps {
   readonly logGroup?: ILogGroup;
 }
 
-/** What all functions share. */
+/** Shared by all functions. */
 export interface FunctionStacksProps {
   readonly config: StageConfig;
   /** Folder of each file's bundle. */

@@ -27,7 +27,7 @@ import { DashboardStack } from "./dashboard.ts";
 import { DashboardFiles } from "./dashboard-files.ts";
 import { describeRoute, FunctionStacks } from "./functions.ts";
 
-/** What a stage is made from. */
+/** Input to a stage. */
 export interface ServiceStackProps {
   readonly config: StageConfig;
   /** Rows of this stage. */
@@ -51,7 +51,7 @@ export class ServiceStack extends Stack {
   private readonly eventQueues: Readonly<Record<EventQueue, WorkQueue>>;
   private readonly stream: StreamApi;
   private readonly functions: FunctionStacks;
-  /** What the functions behind routes write: usage is counted from it, which one group makes one reading. */
+  /** Log of the functions behind routes: usage is counted from it, which one group makes one reading. */
   private readonly requestLogs: LogGroup;
 
   constructor(scope: Construct, id: string, props: ServiceStackProps) {

@@ -10,7 +10,7 @@ export interface Socket {
   onerror: unknown;
 }
 
-/** What the owner of connections hears of one. */
+/** Events of a connection for its owner. */
 export interface ConnectionEvents {
   /** The socket is open: subscriptions can be sent. */
   opened(): void;
@@ -37,7 +37,7 @@ export interface ConnectionLimits {
 /** The service takes ten messages in a second of its clock, which may overlap two seconds of this one. */
 const sentPerSecond = 5;
 
-/** What the service could not do at that moment. The message is sent again; to subscribe twice is to subscribe once. */
+/** Errors of the service that pass. The message is sent again; to subscribe twice is to subscribe once. */
 const temporary: ReadonlySet<string> = new Set(["service_unavailable", "internal_error", "rate_limit_exceeded"]);
 const againAfterMs = 1000;
 

@@ -11,7 +11,7 @@ export type Channel =
   | { readonly name: "quotes"; readonly symbols: readonly string[]; readonly max_per_second?: number | undefined }
   | { readonly name: "commands"; readonly source_id: string };
 
-/** What a client receives under a name of its own, 1 to 64 characters. */
+/** A subscription under a name of the client, 1 to 64 characters. */
 export interface Subscription {
   readonly id: string;
   readonly channels: readonly Channel[];
@@ -82,7 +82,7 @@ export interface ClosingMessage {
   readonly detail: string;
 }
 
-/** What a batch holds. */
+/**  */
 export type BatchMember =
   | EventMessage
   | AccountMessage

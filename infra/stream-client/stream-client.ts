@@ -24,8 +24,8 @@ export type StreamStatus = "connecting" | "live" | "offline" | "ended";
 export class AccessEnded extends Error {}
 
 /**
- * What happens to received messages. If one of the functions throws, the connection is dropped and the event is
- * received again.
+ * Functions for received messages. If one of the functions throws, the connection is dropped and the event is received
+ * again.
  */
 export interface StreamHandlers {
   /** Each event once per subscription, in order of the numbers; also after any loss of the connection. */
@@ -40,7 +40,7 @@ export interface StreamHandlers {
   readonly status?: (status: StreamStatus, reason: string) => void;
 }
 
-/** What a stream is opened with. */
+/** Options of a stream. */
 export interface StreamOptions {
   /**
    * The `url` of the answer to `POST /stream_tickets`; called for every connection, because a ticket opens one. It may

@@ -30,7 +30,7 @@ import { tableRules, type WatchedTables } from "./table-alarms.ts";
 /** Namespace of what the functions count themselves, written to their logs in CloudWatch's embedded metric format. */
 const ownNamespace = "Brokerage";
 
-/** What is watched. */
+/** Resources to watch. */
 export interface AlarmsProps {
   readonly config: StageConfig;
   readonly tables: WatchedTables;
@@ -44,7 +44,7 @@ export interface AlarmsProps {
   readonly lateStreams: readonly LateStream[];
   /** Id of the WebSocket API. */
   readonly streamApiId: string;
-  /** What the functions behind routes write. */
+  /** Log of the functions behind routes. */
   readonly requestLogs: ILogGroup;
 }
 

@@ -4,7 +4,7 @@ import { Construct } from "constructs";
 import { type StageConfig, serviceName } from "../../stages.ts";
 import { type AlarmRule, fiveMinutes } from "./alarm-rule.ts";
 
-/** What the saved query and the dashboard ask the log of requests: which routes were slow, the most often first. */
+/** Query of the saved query and the dashboard on the log of requests: the slow routes, the most often first. */
 const slowRoutesQuery = [
   "fields operation, duration_ms",
   'filter message = "request" and ispresent(slow)',

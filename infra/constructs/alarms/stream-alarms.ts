@@ -22,7 +22,7 @@ export const streamAlarms = [
 
 /**
  * Alarm on handshakes and messages that failed before or in the function: to its clients, 5xx and "Internal server
- * error". What the functions refuse is not counted, nor is a token that has expired.
+ * error". Neither refusals by the functions nor expired tokens are counted.
  */
 export function streamErrorRule(dimensionsMap: { readonly ApiId: string; readonly Stage: string }): AlarmRule {
   return {

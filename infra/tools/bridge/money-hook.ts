@@ -46,9 +46,8 @@ async function within(work: Promise<unknown>): Promise<unknown> {
 }
 
 /**
- * The answer of a hook, if it is an outcome. An operation that was done has an operation_id, and a search without a
- * finding says null: a forgotten operation_id must not mean that there is no operation, which allows to send the money
- * again.
+ * The answer of a hook, if it is an outcome. A done operation has an operation_id, and a search without a finding says
+ * null: a forgotten operation_id must not mean that there is no operation, which allows to send the money again.
  */
 function checked({ type }: MoneyCommand, answer: unknown): Outcome {
   const { status, operation_id, error } = (answer ?? {}) as Partial<Outcome>;
