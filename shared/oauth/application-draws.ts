@@ -9,12 +9,12 @@ export function drawSecret(): DrawnSecret {
   return { secret, sha256: sha256(secret) };
 }
 
-/** What is drawn for a new application. */
+/** Random values of a new application. */
 export function drawApplication(): DrawnSecret & Pick<ApplicationDraws, "client_id" | "api_key_seed"> {
   return { ...drawSecret(), client_id: `app_${newSecretWord(24)}`, api_key_seed: newSecretWord(43) };
 }
 
-/** What is drawn for the API key of the operators of a brokerage. */
+/** Random value of the API key of the operators of a brokerage. */
 export function drawOperatorKey(): { readonly api_key_seed: string } {
   return { api_key_seed: newSecretWord(43) };
 }

@@ -52,7 +52,7 @@ export interface Authorized {
   readonly gateway_key: string;
 }
 
-/** What an authorizer answers: whether calls are allowed on a resource, and who makes them. */
+/** Answer of an authorizer: whether calls are allowed on a resource, and who makes them. */
 export function authorizerAnswer(
   authorized: Omit<Authorized, "gateway_key">,
   { effect, resource }: { readonly effect: "Allow" | "Deny"; readonly resource: string },

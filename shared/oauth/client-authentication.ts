@@ -25,7 +25,7 @@ export interface AuthenticatedClient {
   readonly secret_number: number;
 }
 
-/** What an endpoint does for an authenticated client with the parameters of its request. */
+/** Work of an endpoint for an authenticated client with the parameters of its request. */
 export type ClientWork = (client: AuthenticatedClient, parameters: ReadonlyMap<string, string>) => Promise<OAuthAnswer>;
 
 /** An application that knows its secret, and why it is not let in. */
@@ -34,7 +34,7 @@ interface RefusedClient {
   readonly refused: AccessRefusalCode;
 }
 
-/** What an endpoint for clients does. */
+/** An endpoint for clients. */
 interface ClientEndpoint {
   readonly action: AccessAction;
   /** Looks at the parameters first. */

@@ -2,7 +2,7 @@ import { limits } from "../limits.ts";
 import type { AccessRefusalCode } from "../schema/audit/recorded-refusals.ts";
 import type { RateVerdict } from "../table/counters.ts";
 
-/** What an OAuth endpoint answers, in the shape of RFC 6749 5. */
+/** Answer of an OAuth endpoint, in the shape of RFC 6749 5. */
 export interface OAuthAnswer {
   readonly status: 200 | 400 | 401 | 413 | 429 | 503;
   readonly headers: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export function success(body: Readonly<Record<string, unknown>> | undefined): OA
   return { status: 200, headers: uncached, body };
 }
 
-/** A refusal of the request. What the description names of it is cut down to the characters of RFC 6749 5.2. */
+/** A refusal of the request. The description is cut down to the characters of RFC 6749 5.2. */
 export function failure(error: OAuthError, description: string, status: 400 | 413 = 400): OAuthAnswer {
   const error_description = description.replaceAll('"', "'").replaceAll(/[^ -[\]-~]/g, "?");
   return { status, headers: uncached, body: { error, error_description } };
@@ -62,8 +62,9 @@ export function notReady(): OAuthAnswer {
 }
 
 /**
- * What the service cannot do now. RFC 6749 lists this error for authorization (4.1.2.1) and none for the token endpoint
- * that means the same; RFC 7009 2.2.1 asks for 503 with `Retry-After`: until then a token counts as not revoked.
+ * Answer when the service cannot decide. RFC 6749 lists this error for authorization (4.1.2.1) and none for the token
+ * endpoint that means the same; RFC 7009 2.2.1 asks for 503 with `Retry-After`: until then a token counts as not
+ * revoked.
  */
 export function unavailable(): OAuthAnswer {
   return busy(503, limits.request.retry_after_seconds, "The service cannot do this now. Send the request again.");

@@ -22,7 +22,7 @@ import {
 } from "./pool/users.ts";
 import type { EndStreams } from "./settle.ts";
 
-/** What the operators that a user is want of the pool together. */
+/** Standing in the pool that the operators of a user want together. */
 type Standing = "in" | "suspended" | "removed";
 
 function identityOf({ subject }: PoolUser): string {

@@ -33,9 +33,9 @@ export interface CreatedApplication {
 }
 
 /**
- * Makes an application of a tenant, a new tenant when none is named, and its API key. What `seed` gives is written with
- * a new tenant. Should the function end before the key is made, the application waits in the due index and the next
- * reconciliation makes it.
+ * Makes an application of a tenant, a new tenant when none is named, and its API key. The items of `seed` are written
+ * with a new tenant. Should the function end before the key is made, the application waits in the due index and the
+ * next reconciliation makes it.
  * @throws Error when the tenant does not exist
  */
 export async function provisionApplication(

@@ -20,7 +20,7 @@ let shown: { readonly keys: readonly PublicKey["jwk"][]; readonly untilMs: numbe
 const pems = new Map<string, { readonly pem: string; readonly untilMs: number }>();
 const unknown = new Map<string, number>();
 
-/** What is known of a key without a read: its PEM, that there is none, or nothing. */
+/** Knowledge of a key without a read: its PEM, that there is none, or nothing. */
 export function rememberedKey(kid: string): string | "none" | undefined {
   const known = pems.get(kid);
   if (known !== undefined && known.untilMs > nowMs()) return known.pem;

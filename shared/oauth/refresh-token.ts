@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { deriveKey } from "../runtime/service-key.ts";
 
-/** Which refresh token of which family. */
+/** Identifies a refresh token in its family. */
 export interface RefreshTokenPlace {
   readonly tenant_id: string;
   readonly family_id: string;

@@ -12,7 +12,7 @@ import { expireKey, publishedKeys, publishKey } from "./published-keys.ts";
 import { generateSigningKey, pemOfJwk, publicJwkOf, readSigningKey, type SigningKey, secrets } from "./signing-key.ts";
 import { signAccessToken, verifyAccessToken } from "./token.ts";
 
-/** What Secrets Manager asks of a rotation function, step by step; any step may be asked twice. */
+/** Request of Secrets Manager to a rotation function, step by step; any step may be asked twice. */
 export interface RotationStep {
   readonly Step: "createSecret" | "setSecret" | "testSecret" | "finishSecret";
   readonly SecretId: string;

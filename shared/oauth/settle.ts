@@ -17,7 +17,7 @@ import { settleOperator } from "./operator-items.ts";
 /** Closes what the stream has open of an application or operator whose access has ended; it does not fail. */
 export type EndStreams = (holder: { readonly tenant_id: string; readonly id: string }) => Promise<void>;
 
-/** Settles everything that waits for it by now. What fails is logged and waits for the next run. */
+/** Settles everything that waits for it by now. Failures are logged and wait for the next run. */
 export async function reconcile(
   endStreams: EndStreams,
 ): Promise<{ readonly settled: number; readonly failed: number }> {
@@ -70,7 +70,7 @@ async function settleAll(keys: readonly Key[], endStreams: EndStreams): Promise<
 }
 
 /**
- * Makes the API key of an active application, or removes that of a revoked one, and notes that it is done. What changed
+ * Makes the API key of an active application, or removes that of a revoked one, and notes that it is done. A change of
  * the application meanwhile makes it start over, so that a key which was made for an application that was just revoked
  * is removed again.
  * @throws Error when the gateway refuses, or the application changes all the time

@@ -38,7 +38,7 @@ export const secrets = bounded(
   new SecretsManagerClient({ maxAttempts: limits.calls.attempts, requestHandler: limits.calls.handler }),
 );
 
-/** Which version of the signing key: one by its id, or the one that has a label. */
+/** A version of the signing key: one by its id, or the one that has a label. */
 export type KeyVersion = { readonly VersionId: string } | { readonly VersionStage: "AWSCURRENT" | "AWSPREVIOUS" };
 
 /** A version of the signing key; undefined when it is not there or not made yet. */

@@ -11,12 +11,12 @@ import { newContext } from "../table/context.ts";
 import { putAudit } from "../table/outbox.ts";
 import type { TransactItem } from "../table/write.ts";
 
-/** What a client asked an OAuth endpoint for, and what became of the family of its tokens. */
+/** Request of a client to an OAuth endpoint, and its effect on the family of its tokens. */
 export interface TokenAction {
   readonly action: "create_token" | "revoke_token";
   readonly application: Application;
   readonly request: AccessAttempt;
-  /** What the audit says of the family: no token is in it. */
+  /** Audit record of the family: no token is in it. */
   readonly after: Readonly<Record<string, string>>;
 }
 
@@ -68,7 +68,7 @@ export interface AccessAttempt {
   readonly request_id: string;
 }
 
-/** What is attempted: an operation of the API, or a call with a token, which the authorizer decides on. */
+/** Attempted action: an operation of the API, or a call with a token, which the authorizer decides on. */
 export type AccessAction = "create_token" | "revoke_token" | "authenticate";
 
 /** The application that is refused access. */

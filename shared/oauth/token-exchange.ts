@@ -32,9 +32,9 @@ const accessToken = "urn:ietf:params:oauth:token-type:access_token";
 const refused = failure("invalid_grant", "The subject token is not valid.");
 
 /**
- * Answers a token exchange (RFC 8693): an id token of the user pool for an access token. The client is public: the
- * pool has authenticated the person, and the token is accepted once. What is refused is refused in the same words;
- * refusals are counted by address, exchanges by operator.
+ * Answers a token exchange (RFC 8693): an id token of the user pool for an access token. The client is public: the pool
+ * has authenticated the person, and the token is accepted once. All refusals have the same words; refusals are counted
+ * by address, exchanges by operator.
  */
 export async function exchangeToken(request: OAuthRequest): Promise<OAuthAnswer> {
   const expect = poolOfStage();
@@ -73,7 +73,7 @@ function poolOfStage(): PoolExpectation | undefined {
   return { issuer, client_id, keys_url, nowSeconds: Math.floor(nowMs() / 1000) };
 }
 
-/** What is wrong with the form of the request; nothing of it depends on the token. */
+/** The fault in the form of the request; nothing of it depends on the token. */
 function faultIn({ authorization, parameters, has_query }: OAuthRequest): OAuthAnswer | undefined {
   const invalid = (detail: string) => failure("invalid_request", detail);
   if (has_query) return invalid("Parameters belong in the body, not in the address.");

@@ -22,7 +22,7 @@ export interface AccessClaims {
   readonly env: string;
 }
 
-/** What this stage expects of its own tokens. */
+/** Requirements of this stage on its own tokens. */
 export interface Expectation {
   readonly issuer: string;
   readonly audience: string;
@@ -51,8 +51,8 @@ export interface PeekedToken {
 }
 
 /**
- * What an unverified token says of the key that it was signed with, and of the operator that it speaks for, or of the
- * application and its family: where to look, and nothing to trust. Undefined when it is no token of ours by its form.
+ * Claims of an unverified token about its key, and about its operator, or its application and family: where to look,
+ * and nothing to trust. Undefined when it is no token of ours by its form.
  */
 export function peekToken(token: string): PeekedToken | undefined {
   if (token.length > limits.token.max_bytes) return undefined;

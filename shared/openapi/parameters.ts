@@ -139,7 +139,7 @@ function pathParameter(row: Route, name: string): JsonObject {
   };
 }
 
-/** What the identifier in a path is of: `/webhook_endpoints/{id}/test` is `Webhook endpoint`. */
+/** The resource that the identifier in a path is of: `/webhook_endpoints/{id}/test` is `Webhook endpoint`. */
 function singular(path: string): string {
   const before = path.slice(0, path.indexOf("/{id}"));
   const words = before

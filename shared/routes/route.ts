@@ -84,7 +84,7 @@ export interface Route {
   readonly globals?: Readonly<Partial<Record<"read" | "query" | "put" | "count", readonly GlobalPartition[]>>>;
   /** Kinds of tenant partitions that the grants include; all if undefined. */
   readonly within?: readonly ("applications" | "families" | "operators" | "brokerages")[];
-  /** What of people and policies the handler writes; its function is denied to write the others. */
+  /** People and policies that the handler writes; its function is denied to write the others. */
   readonly governs?: readonly Governed[];
   /** The grants include no partition of a tenant, only global ones. */
   readonly tenantless?: true;

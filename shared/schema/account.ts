@@ -27,7 +27,7 @@ import { ProposedLink } from "./people/proposals.ts";
 const rearmLevel =
   "Margin level above which another margin call can occur. A percentage with up to two decimals, such as `100.00`.";
 
-/** What accounts may be of a type, and in a status. */
+/** Types and states of accounts. */
 export const accountFacets = { type: ["live", "demo"], status: ["active", "disabled", "closed"] } as const;
 const AccountType = z.enum(accountFacets.type);
 const AccountStatus = z.enum(accountFacets.status);

@@ -147,7 +147,7 @@ type Titles = typeof titles;
 /** Stable, machine-readable reason of a problem. */
 export type ProblemCode = { [Status in keyof Titles]: keyof Titles[Status] }[keyof Titles];
 
-/** What a code always comes with. */
+/** Status and title of a code. */
 export interface ProblemKind {
   readonly status: number;
   readonly title: string;
@@ -162,7 +162,7 @@ export function problemKind(code: ProblemCode): ProblemKind {
   throw new Error(`${code} is no problem code.`);
 }
 
-/** What an integrator may see in `code`. The `type` of each is a page of the documentation named after the code. */
+/** Values of `code`. The `type` of each is a page of the documentation named after the code. */
 export const problemCodes = Object.values(titles).flatMap((codes) => Object.keys(codes)) as readonly ProblemCode[];
 
 /** Page of the documentation that explains a code; rate limits use the registered IANA problem type. */

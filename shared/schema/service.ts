@@ -93,7 +93,7 @@ export const RateLimits = z.object({
   _links: ownFields._links,
 });
 
-/** What a caller has left, on the wire. */
+/** The rest of a caller's limits, on the wire. */
 export type RateLimitsBody = z.infer<typeof RateLimits>;
 
 /** `GET /openapi.json`: the OpenAPI document. */

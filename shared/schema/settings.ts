@@ -43,7 +43,7 @@ const policies = {
 
 const CurrencyName = z.string().check(z.regex(/^[A-Z]{3,6}$/, "must be the code of a currency such as USD"));
 
-/** Which transactions need approval, and by whom. */
+/** A rule for transactions that need approval. */
 export const ApprovalRule = z.strictObject({
   kind: described(z.enum(["deposit", "withdrawal"]), "Type of transaction."),
   over: described(

@@ -2,7 +2,7 @@ import jwt from "jsonwebtoken";
 import { limits } from "../../limits.ts";
 import { poolKey } from "./keys.ts";
 
-/** What this service expects of the tokens of its user pool. */
+/** Requirements of this service on tokens of its user pool. */
 export interface PoolExpectation {
   readonly issuer: string;
   /** The pool's client, whose sign-ins alone are accepted. */

@@ -1,6 +1,6 @@
 import { actor, completed_at, created_at, links, tenantId } from "./identifiers.ts";
 
-/** What is left of a window at 06:30:00.123. */
+/** The rest of a window at 06:30:00.123. */
 function windowOf(name: string, limit: number, used: number, period_seconds = 1) {
   const resets_at = period_seconds === 1 ? "2026-11-21T06:30:01.000Z" : "2026-11-21T06:31:00.000Z";
   return { name, limit, used, remaining: limit - used, period_seconds, resets_at };

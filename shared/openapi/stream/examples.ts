@@ -6,7 +6,7 @@ const event = replyExamples["BrokerageEvent"] as JsonObject;
 const sequence = String(event["sequence"]);
 const expires_at = "2026-11-21T08:30:00.123Z";
 
-/** What a batch holds, an example of each type. */
+/** Members of a batch, an example of each type. */
 const members = {
   event: { type: "event", subscriptions: ["all"], sequence, event },
   reference: {

@@ -13,7 +13,7 @@ export const AuditedResource = z.object({
 
 const state = z.nullable(z.record(z.string(), z.unknown()));
 
-/** What a command changed of a resource. */
+/** Change of a resource by a command. */
 export const AuditedChange = z.object({
   resource: described(AuditedResource, "The resource that changed."),
   before: described(state, "The members that changed, with their previous values; null for a resource that is new."),
@@ -121,7 +121,7 @@ export const BrokenLink = z.object({
   id: described(z.nullable(z.string()), "Identifier of the entry; null if it is missing."),
 });
 
-/** What a check of the audit log came to. */
+/** Result of a check of the audit log. */
 export const AuditVerification = z.object({
   object: described(z.literal("audit_verification"), "Resource type; always this value."),
   intact: described(z.boolean(), "Whether every entry that was checked is linked to the one before."),

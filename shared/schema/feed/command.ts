@@ -174,7 +174,7 @@ export const ListCommandsQuery = z.strictObject({
   sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
-/** What to close, on the wire. */
+/** A position to close, on the wire. */
 export type LiquidationBody = z.infer<typeof LiquidationPayload>;
 /** A term to set, on the wire. */
 export type TermsBody = z.infer<typeof TermsPayload>;

@@ -7,7 +7,7 @@ import { SignedDecimal } from "../symbol.ts";
 import { StatusReason } from "../transaction.ts";
 import { SnapshotPosition } from "./snapshot.ts";
 
-/** What can differ between the books of an account. */
+/** Possible differences between the books of an account. */
 export const DriftKind = z.enum([
   "balance",
   "credit",

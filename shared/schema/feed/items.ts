@@ -5,7 +5,7 @@ import { SignedDecimal } from "../symbol.ts";
 const nullable = <T extends z.ZodMiniType>(schema: T) => z.optional(z.nullable(schema));
 
 /**
- * What a platform changed of an open position: its stops, where null removes one, and the swap so far where the source
+ * Change of an open position by a platform: its stops, where null removes one, and the swap so far where the source
  * reports that (`swap_reporting: accrued`).
  */
 export const FeedPositionUpdate = z
@@ -29,7 +29,7 @@ export const FeedDealReversal = z.strictObject({
   deal_id: PlatformId,
 });
 
-/** What a platform changed of an account: its group, its leverage, and what it may trade. */
+/** Change of an account by a platform: its group, its leverage, and its access to trading. */
 export const FeedAccountUpdate = z
   .strictObject({
     platform_login: PlatformId,

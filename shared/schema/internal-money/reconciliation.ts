@@ -5,7 +5,7 @@ import { ownFields, Timestamp } from "../fields.ts";
 
 const count = (what: string) => described(z.int(), `Number of ${what}.`);
 
-/** What a reconciliation has compared so far. */
+/** Comparisons of a reconciliation so far. */
 const Checked = z.object({
   accounts: count("accounts compared with their ledgers"),
   ledger_entries: count("ledger entries"),

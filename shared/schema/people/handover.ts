@@ -52,7 +52,7 @@ export const OpenTransaction = z.object({
   ),
 });
 
-/** What a person who leaves may still act through, and what of theirs is undecided. */
+/** Everything that a person who leaves may still act through, and their undecided matters. */
 export const OperatorHandover = z.object({
   object: described(z.literal("operator_handover"), "Resource type; always this value."),
   operator_id: described(z.string(), "Identifier of the operator."),

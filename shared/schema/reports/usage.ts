@@ -65,7 +65,7 @@ const costOf = (what: string) => described(z.string(), `Cost of ${what}, in US d
 const day = described(CalendarDate, "Day (UTC).");
 const actor_id = described(z.string(), "Identifier of the application, the operator or the part of the service.");
 
-/** What a brokerage used, by day and caller. */
+/** Usage of a brokerage, by day and caller. */
 export const Usage = z.object({
   object: described(z.literal("usage"), "Resource type; always this value."),
   from: described(CalendarDate, "First day (UTC)."),

@@ -82,7 +82,7 @@ export const ClosingMessage = z.object({
   detail: described(z.string(), "Human-readable explanation."),
 });
 
-/** What is sent instead of an event that does not fit a message. */
+/** Replaces an event that does not fit a message. */
 const EventReference = z.object({
   id: described(z.string(), "Event identifier."),
   object: described(z.literal("event"), "Resource type; always this value."),
@@ -103,7 +103,7 @@ export const EventMember = z.object({
   truncated: described(z.optional(z.literal(true)), "Set when the event did not fit a message: get it by its link."),
 });
 
-/** What is sent instead of an account that does not fit a message. */
+/** Replaces an account that does not fit a message. */
 const AccountReference = z.object({
   id: described(z.string(), "Account identifier."),
   object: described(z.literal("account"), "Resource type; always this value."),
@@ -153,7 +153,7 @@ export const ExpiringMember = z.object({
   expires_at: described(Timestamp, "Latest end of the connection; the service ends it within the minute before."),
 });
 
-/** What a batch holds. */
+/** Members of a batch. */
 export const BatchMember = z.discriminatedUnion("type", [
   EventMember,
   AccountMember,
