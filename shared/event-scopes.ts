@@ -1,7 +1,7 @@
 import type { EventType } from "./schema/event-types.ts";
 import type { Scope } from "./schema/scope.ts";
 
-/** Which scope reads the resource that the events of a type hold. */
+/** Scope that reads the resource of the events of a type. */
 export const eventScopes: Readonly<Record<EventType, Scope>> = {
   "client.created": "clients:read",
   "client.verified": "clients:read",

@@ -1,8 +1,8 @@
 /**
- * Every limit of the service with its unit and where it comes from: a test refuses a bound elsewhere. What differs
- * between stages is in infra/stages.ts; sizes of formats, and AWS quotas that only the local runner imitates, are where
- * they apply.
- * "spec" is the published specification of the API; AWS quotas are from the service's public quota pages.
+ * Every limit of the service with its unit and where it comes from: a test refuses a bound elsewhere. Settings that
+ * differ between stages are in infra/stages.ts; sizes of formats, and AWS quotas that only the local runner imitates,
+ * are where they apply. "spec" is the published specification of the API; AWS quotas are from the service's public
+ * quota pages.
  */
 export const limits = {
   body: {
@@ -104,7 +104,7 @@ export const limits = {
     /** Rules of a brokerage, and approvals that one of them may ask for. */
     max_rules: 20,
     max_approvers: 5,
-    /** What one owner proposes and another one does not agree to within 72 hours has no effect any more. */
+    /** A proposal of one owner lapses unless another one agrees within 72 hours. */
     proposal_seconds: 72 * 3600,
   },
   exchange: {
@@ -146,7 +146,7 @@ export const limits = {
     quotes_per_second: 100,
     /** Batches, and calls with prices, per application in one clock second, each counted apart. */
     feed_per_second: 50,
-    /** What the gateway lets through of one caller, all requests together: a wall in front, which is not exact. */
+    /** Requests that the gateway lets through of one caller, all together: a wall in front, which is not exact. */
     gateway_per_second: 150,
     gateway_burst: 300,
     /** How long the counter may take to answer: a request passes without it (ADR 0007). */
@@ -214,7 +214,7 @@ export const limits = {
     max_entries: 10_000,
   },
   usage: {
-    /** What one reading of the log counts, and what is replaced as a whole. */
+    /** Unit of one reading of the log, which is replaced as a whole. */
     hour_ms: 3_600_000,
     /** An hour is read for the last time so long after its end: Lambda sends a line within seconds. */
     settled_after_ms: 3_600_000,
@@ -441,7 +441,7 @@ export const limits = {
   webhooks: {
     /** A free connection is closed before most receivers would close it, and never used after a function was frozen. */
     free_connection_ms: 1000,
-    /** What was read so long ago may have been changed: an endpoint that was switched off gets nothing more. */
+    /** A read of that age may be outdated: an endpoint that was switched off gets nothing more. */
     fresh_ms: 50,
     /** Clocks of two publishers may differ by this much. */
     publisher_skew_ms: 60_000,
@@ -525,7 +525,7 @@ export const limits = {
     sweep_horizon_seconds: 900,
     /** An attempt whose message ought to have shown for so long is sent again by the sweep. */
     lost_after_seconds: 60,
-    /** What the sweep sent again it leaves alone for so long, so that it does not feed a backlog. */
+    /** The sweep leaves a message that it sent again alone for so long, so that it does not feed a backlog. */
     sent_again_after_seconds: 900,
     /** Writes of one function to different deliveries at the same time. */
     parallel_writes: 32,
@@ -611,11 +611,11 @@ export const limits = {
     /** After so long without a price of a symbol the next one is measured from none: a wrong one must not stay. */
     reference_kept_ms: 3_600_000,
     /**
-     * What the open positions of one account, 500 or fewer, may be worth together in minor units of its currency when
-     * one of them is opened, at the first prices of the day: 10^11 USD, 10^13 JPY. The bound of a balance follows. A
-     * profit or a loss is at most lots x contract size x price x rate; within the day the price is at most 100 times
-     * the first one, and a rate is made of two pairs at most, each within 20 times: 10^13 x 100 x 20 x 20 = 4 x 10^17,
-     * which with a balance of at most 5 x 10^17 stays below 10^18. A pair that is traded itself has 20 x 20 x 20.
+     * Largest worth of the open positions of one account, 500 or fewer, in minor units of its currency when one of them
+     * is opened, at the first prices of the day: 10^11 USD, 10^13 JPY. The bound of a balance follows. A profit or a
+     * loss is at most lots x contract size x price x rate; within the day the price is at most 100 times the first one,
+     * and a rate is made of two pairs at most, each within 20 times: 10^13 x 100 x 20 x 20 = 4 x 10^17, which with a
+     * balance of at most 5 x 10^17 stays below 10^18. A pair that is traded itself has 20 x 20 x 20.
      */
     max_worth_minor: 10n ** 13n,
     /**
@@ -679,8 +679,8 @@ export const limits = {
     /** Symbols that one function watches at the same time. */
     parallel_symbols: 8,
     /**
-     * What a sweep sent, and a symbol whose price met triggers, is looked at again after this time: a message may be
-     * lost.
+     * Work that a sweep sent, and a symbol whose price met triggers, is looked at again after this time: a message may
+     * be lost.
      */
     looked_again_seconds: 60,
     /** Each further look at a symbol whose price stays where it is waits twice as long, up to this. */
@@ -742,7 +742,7 @@ export const limits = {
     confirmation_ms: 10_000,
     /** Largest bound of deviation that a symbol may set, in percent. */
     max_deviation_percent: 100,
-    /** What is left of the function's time when nothing new is begun; the rest of a batch is sent again. */
+    /** Rest of the function's time when nothing new is begun; the rest of a batch is sent again. */
     reserve_ms: 3000,
   },
   commands: {
@@ -775,8 +775,8 @@ export const limits = {
     /** A liquidation that no bridge has taken by then expires, and is decided again at the newest prices. */
     liquidation_taken_within_seconds: 60,
     /**
-     * What a liquidation has come to is believed for so long without a change of its position. Then the position may be
-     * closed by another command, which the bridge refuses if its lots differ.
+     * Result of a liquidation is believed for so long without a change of its position. Then the position may be closed
+     * by another command, which the bridge refuses if its lots differ.
      */
     liquidation_believed_seconds: 60,
     /** Commands of an account that a run keeps: those that have not ended, and those that were refused just now. */
@@ -788,8 +788,8 @@ export const limits = {
     /** Parts of one snapshot. */
     max_parts: 1000,
     /**
-     * What was booked and no item has reported yet is compared as booked this long afterwards, so that an
-     * acknowledgement of an operation that does not exist is found.
+     * A booking that no item has reported yet is compared as booked this long afterwards, so that an acknowledgement of
+     * an operation that does not exist is found.
      */
     unnumbered_seconds: 300,
     /** How far the clock of a platform may be from ours. A snapshot whose time is further ahead is refused. */
@@ -798,7 +798,7 @@ export const limits = {
     looked_at_entries: 200,
     /** Accounts of a part that the result names with what was not compared. */
     named_accounts: 100,
-    /** What of one account it names. */
+    /** Identifiers of one account that it names. */
     named_ids: 20,
     /** Accounts of a part whose positions, ledger or drifts are read or written at the same time. */
     parallel: 16,
@@ -838,7 +838,7 @@ export const limits = {
     reset_page: 500,
     /** After this time the sandbox's provider takes back what it paid, where the amount says so. */
     returned_after_seconds: 24 * 3600,
-    /** What the provider was refused it tries again after this time. */
+    /** A refused move of the provider is tried again after this time. */
     provider_retry_seconds: 300,
     /** Orders, stops and accounts that a price acts on within its request; its stream brings the others on. */
     max_effects: 50,
@@ -851,7 +851,7 @@ export const limits = {
     /** A price that walks takes a step in this time, and ends after so many of them: a week. */
     walk_step_seconds: 60,
     max_walk_steps: 10_080,
-    /** What is left of the function's time when nothing new is begun. */
+    /** Rest of the function's time when nothing new is begun. */
     reserve_ms: 3000,
     /** How long an answer waits for events to get their numbers, looking after each pause. */
     events_awaited_ms: 4000,
@@ -924,7 +924,7 @@ export const limits = {
     parallel_reads: 16,
     /** Accounts, quotes and terms of symbols that a worker remembers between two looks, in milliseconds. */
     terms_remembered_ms: 2000,
-    /** What is left of the function's time when a worker posts nothing more. */
+    /** Rest of the function's time when a worker posts nothing more. */
     reserve_ms: 1000,
     /** A worker looks at its set for so long after something happened, and for so long in all before it hands over. */
     hot_ms: 3000,

@@ -1,6 +1,6 @@
 import { type Scope, scopes } from "./schema/scope.ts";
 
-/** What everyone of a brokerage may know. */
+/** Scopes of every operator. */
 const everyone = ["clients:read", "accounts:read", "transactions:read", "settings:read", "events:read"] as const;
 
 const roleScopes = {
@@ -11,7 +11,7 @@ const roleScopes = {
     ...(["trading:read", "quotes:read", "feed:read", "reports:read", "reports:write"] as const),
   ],
   compliance: [...everyone, "clients:write", "clients:verify", "audit:read"],
-  // What support begins is completed by finance.
+  // Finance completes the transactions that support begins.
   support: [...everyone, "clients:write", "accounts:write", "transactions:write", "trading:read", "quotes:read"],
   // Without `transactions:write`, `transactions:settle` is for drift, commands and rejects alone.
   risk: [
@@ -33,14 +33,14 @@ export type Role = keyof typeof roleScopes;
 /** Every role, the one with most rights first. */
 export const roles = /* @__PURE__ */ Object.keys(roleScopes) as [Role, ...Role[]];
 
-/** What decides about people and prices stays with the owners in the sandbox too. */
+/** Decisions about people and prices stay with the owners in the sandbox too. */
 const ownersAlone: readonly Scope[] = ["operators:write", "settings:write", "feed:write"];
 const sandboxDeveloper: readonly Scope[] = /* @__PURE__ */ scopes.filter((scope) => !ownersAlone.includes(scope));
 
 /**
- * What operators of a role may do: this is the one place that says it. In the sandbox a developer has nearly all, else
- * only the owner could build an integration there. A change here takes effect within a minute, also for tokens that
- * were already issued.
+ * Scopes of the operators of a role: this is the one place that says it. In the sandbox a developer has nearly all,
+ * else only the owner could build an integration there. A change here takes effect within a minute, also for tokens
+ * that were already issued.
  */
 export function scopesOf(role: Role, environment: "sandbox" | "production"): readonly Scope[] {
   return role === "developer" && environment === "sandbox" ? sandboxDeveloper : roleScopes[role];

@@ -35,7 +35,7 @@ type OpenSeal = AuditSeal & { readonly open: OpenDay };
 
 /**
  * Seals the days of every brokerage that are over, oldest first: writes their entries to the locked bucket and
- * announces the head of each. What a run has no time for the next one goes on with. Returns how many days it sealed,
+ * announces the head of each. The next run seals the days that there was no time for. Returns how many days it sealed,
  * and how many brokerages it failed with.
  */
 export async function sealDays(hasTime: () => boolean): Promise<SweepResult> {

@@ -37,7 +37,7 @@ export async function endpointsOf(tenant: string): Promise<Endpoints> {
   return { endpoints: readable(read), unreadable };
 }
 
-/** How endpoints do, by their identifiers; each is read once, strongly consistent. What cannot be read is left out. */
+/** How endpoints do, by their identifiers; each is read once, strongly consistent. Unreadable ones are left out. */
 export async function healthsOf(
   endpoints: readonly { readonly tenant_id: string; readonly endpoint_id: string }[],
 ): Promise<ReadonlyMap<string, WebhookHealth>> {

@@ -8,7 +8,7 @@ import { eventCounter } from "../table/sequences.ts";
 import { findReadable } from "../table/store.ts";
 import { fanOut } from "./fan-out.ts";
 
-/** What the queue carries: published events whose deliveries are to be sent. */
+/** Message of the queue: published events whose deliveries are to be sent. */
 interface FanOutMessage {
   readonly tenant_id: string;
   readonly sequences: readonly number[];

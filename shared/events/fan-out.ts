@@ -16,7 +16,7 @@ import { healthsOf } from "./endpoint-reads.ts";
 
 type Announced = Pick<PublishedEvent, "type" | "account_id">;
 
-/** Which endpoints events are due to. */
+/** The endpoints that events are due to. */
 export interface Subscribers {
   readonly of: (event: Announced) => readonly WebhookEndpoint[];
   /** An account that cannot be read, so that no endpoint gets its events that filters by groups. */
@@ -49,7 +49,7 @@ export async function subscribersOf(
   };
 }
 
-/** What the caller of a fan-out knows. */
+/** Options of a fan-out. */
 interface FanOutOptions {
   /** Health of the endpoints, where it has been read already. */
   readonly healths?: ReadonlyMap<string, WebhookHealth>;

@@ -2,8 +2,8 @@ import { releaseParked } from "./parking.ts";
 import { resumeNumbers } from "./resume.ts";
 
 /**
- * What an operator asks the sweep for in the place of its own work: `release_parked` publishes again what was set
- * aside, `resume_numbers` lets the numbers of events go on after a restore. Undefined for any other action.
+ * Runs an action of an operator in place of the sweep: `release_parked` publishes parked outboxes again,
+ * `resume_numbers` lets the numbers of events go on after a restore. Undefined for any other action.
  */
 export function operatorAction(
   event: { readonly action?: string },

@@ -73,7 +73,7 @@ export async function park(key: Key, error: unknown): Promise<void> {
   });
 }
 
-/** What the key of an outbox item says of it. */
+/** Identifiers in the key of an outbox item. */
 function nameOf({ pk, sk }: Key): Pick<Outbox, "id" | "tenant_id" | "root_id"> {
   const [tenant_id = "", root_id = ""] = pk.split("#");
   return { id: sk.replace("OUTBOX#", "obx_"), tenant_id, root_id };

@@ -35,7 +35,7 @@ async function publishGroup(
   const run = new Run(tenant, hasTime);
   const again = wakes.filter(({ receives }) => receives > 1);
   try {
-    // What is gone has been published, perhaps by a publisher that died before it had created the deliveries.
+    // A missing outbox item was published, perhaps by a publisher that died before it had created the deliveries.
     if (again.length > 0) await fanOutRecent(tenant);
     const { untried, tried } = await byTries(await waitingOf(again));
     await run.publishEach(untried);
@@ -53,7 +53,7 @@ async function publishGroup(
   return stopped === -1 ? [] : wakes.slice(stopped).map(({ id }) => id);
 }
 
-/** The outbox items of messages that are still there, in the order of their commits. What cannot be read is parked. */
+/** The outbox items of messages that are still there, in the order of their commits. Unreadable ones are parked. */
 async function waitingOf(wakes: readonly Wake[]): Promise<readonly Outbox[]> {
   const keys = [...new Map(wakes.flatMap((wake) => wake.keys).map((key) => [`${key.pk} ${key.sk}`, key])).values()];
   const found = await readEach(keys, { kind: outboxes });

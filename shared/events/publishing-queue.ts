@@ -5,7 +5,7 @@ import { newId } from "../runtime/ids.ts";
 import { sendMessages } from "../runtime/queues.ts";
 import type { Key } from "../table/entities.ts";
 
-/** What the FIFO queue of the publisher carries: outbox items of one tenant, which is the message group. */
+/** Message of the publisher's FIFO queue: outbox items of one tenant, which is the message group. */
 interface PublishMessage {
   readonly tenant_id: string;
   /** Partition and sort key of each. */
@@ -53,7 +53,7 @@ export function wakeOf({ messageId: id, body, attributes }: SQSRecord): Wake | u
     const { tenant_id, keys } = JSON.parse(body) as Partial<PublishMessage>;
     if (typeof tenant_id !== "string" || !Array.isArray(keys)) return undefined;
     const found = keys.map(([pk, sk]) => ({ pk, sk }));
-    // What another tenant owns is not published under this one's number.
+    // An item of another tenant is not published under this one's number.
     if (found.some((key) => tenantIn(key) !== tenant_id)) return undefined;
     return { id, tenant_id, keys: found, receives: Number(attributes.ApproximateReceiveCount) };
   } catch {

@@ -131,7 +131,7 @@ export function writeCountedRefusals(hasTime: () => boolean): Promise<SweepResul
         updateItem(refusalTallies, tally, afterCount(tally)),
         ...(first === null ? [] : [entryOf(first, counted)]),
       ]);
-      // What changed the tally meanwhile is in it when the sweep comes again.
+      // A later change of the tally is in it when the sweep comes again.
       return written.ok ? 1 : 0;
     },
     report: ({ tenant_id, actor_id }, error) =>

@@ -7,16 +7,15 @@ import { type Endpoints, endpointsOf } from "./endpoint-reads.ts";
 import { endpointHealths, type Subscribers, subscribersOf } from "./fan-out.ts";
 
 /**
- * What one run of the publisher knows of its brokerage: the counter as its own transactions left it, the endpoints and
+ * State of the brokerage for one run of the publisher: the counter as its own transactions left it, the endpoints and
  * the groups of accounts as they were read once, and the health of endpoints, which is read again where one was closed.
  *
  * One read of the endpoints for a run owes the right events. All that a run publishes was committed before the run
- * began: a message names items that its sender has seen in the table. An endpoint that was created, enabled or
- * changed before such a commit was stored before the read began, which is strongly consistent; so the commit's
- * event is owed to it, in the epoch that it had then or in a later one. An endpoint that changes within the run, 5
- * s at most, does so after all of these commits: it may be owed the event or not, and the deliverer posts nothing
- * for an endpoint that is gone, disabled or in another epoch. The same holds for the group of an account. Nothing
- * is kept for the next run.
+ * began: a message names items that its sender has seen in the table. An endpoint that was created, enabled or changed
+ * before such a commit was stored before the read began, which is strongly consistent; so the commit's event is owed to
+ * it, in the epoch that it had then or in a later one. An endpoint that changes within the run, 5 s at most, does so
+ * after all of these commits: it may be owed the event or not, and the deliverer posts nothing for an endpoint that is
+ * gone, disabled or in another epoch. The same holds for the group of an account. Nothing is kept for the next run.
  */
 export class RunReads {
   readonly tenant: string;
@@ -29,7 +28,7 @@ export class RunReads {
   /** Begins to read the counter and the endpoints, so that both are there when the outbox items are. */
   constructor(tenant: string) {
     this.tenant = tenant;
-    // What could not be read is read again where it is needed, and fails there.
+    // A read that fails here is repeated where it is needed, and fails there.
     this.counter().catch(() => undefined);
     this.endpointsOnce().catch(() => undefined);
   }
@@ -43,7 +42,7 @@ export class RunReads {
     return this.numbered;
   }
 
-  /** Which sets of connections the stream has, as it was read with the counter; undefined where there are none. */
+  /** Sets of connections of the stream, as read with the counter; undefined where there are none. */
   get streamFlag(): StreamFlag | undefined {
     return this.flag;
   }
@@ -68,7 +67,7 @@ export class RunReads {
     return result;
   }
 
-  /** Which endpoints events are due to, see {@link subscribersOf}. */
+  /** The endpoints that events are due to, see {@link subscribersOf}. */
   async subscribersTo(announced: Parameters<typeof subscribersOf>[2]): ReturnType<typeof subscribersOf> {
     return subscribersOf(this.tenant, (await this.endpointsOnce()).endpoints, announced, this.groups);
   }

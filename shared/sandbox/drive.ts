@@ -60,7 +60,7 @@ export async function driveAccount(attempted: Attempted, accountId: string, to: 
   if (!effects.accounts_evaluated.includes(accountId)) await judge(attempted, accountId, effects);
   const reached = await read(attempted, accountId);
   if (reached === undefined) return { kind: "not_found" };
-  // What was decided before may get its number only now, and belongs to no part of this.
+  // An earlier event may get its number only now, and belongs to no part of this.
   const since = (found: readonly PublishedEvent[]) => found.filter(({ created_at }) => created_at >= now);
   const whole = (found: readonly PublishedEvent[]) => isWhole(since(found), effects, before, reached);
   const log = await awaitEvents(tenant_id, after, whole, attempted.remainingMs);

@@ -22,7 +22,7 @@ function isDue({ provider_at: at, expires_at: end }: Transaction): boolean {
 
 /**
  * Lets the provider of the sandbox move a transaction as far as it does now. Each move is decided from a new read, so
- * that a concurrent run, or one after another's move, changes nothing. What is refused now is tried again later.
+ * that a concurrent run, or one after another's move, changes nothing. A refused move is tried again later.
  */
 async function simulate({ tenant_id, id }: Transaction, remainingMs: () => number): Promise<void> {
   const newContext = () => systemContext(tenant_id, "sandbox_provider");

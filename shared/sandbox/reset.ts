@@ -111,7 +111,7 @@ async function removeAccounts(walk: Walk): Promise<void> {
   }
 }
 
-/** What the walk through an account's partition leaves: the account and its risk have steps of their own. */
+/** Items that the walk through an account's partition keeps: the account and its risk have steps of their own. */
 const kept: ReadonlySet<string> = new Set(
   [accounts, outboxes, outboxParts, parkedOutboxes, publishTries, risks].map(({ et }) => et),
 );
@@ -136,7 +136,7 @@ async function removeAccount(walk: Walk, id: string): Promise<void> {
   await walk.remove("accounts", [account]);
 }
 
-/** What is remembered of an account's margin, after the entries that it says the exposure index has of it. */
+/** The risk of an account, after the entries that it says the exposure index has of it. */
 async function removeRisk(walk: Walk, account_id: string): Promise<void> {
   const { tenant } = walk;
   const key = risks.key(tenant, account_id);
@@ -149,14 +149,14 @@ async function removeRisk(walk: Walk, account_id: string): Promise<void> {
   }
 }
 
-/** What a list of the tenant holds of clients who were there before. */
+/** Items in a list of the tenant of clients who were there before. */
 async function removeListed(walk: Walk, kind: RemovedKind, partition: string): Promise<void> {
   for await (const page of walk.pages(partition, indexes.list)) {
     await walk.remove(kind, page.filter((item) => isOld(walk, item)).map(keyIn));
   }
 }
 
-/** What became of single deals is kept by the name of their source, which no other gets, and expires by itself. */
+/** Results of single deals are kept by the name of their source, which no other gets, and expire by themselves. */
 async function removeSources(walk: Walk): Promise<void> {
   const { tenant } = walk;
   for await (const page of walk.pages(feedSources.all(tenant), indexes.list)) {
@@ -176,7 +176,7 @@ async function removeSources(walk: Walk): Promise<void> {
   }
 }
 
-/** What was compared with a source, and what differed. */
+/** Snapshots of a source, and their differences. */
 async function removeSnapshots(walk: Walk, sourceId: string): Promise<void> {
   const { tenant } = walk;
   for await (const page of walk.pages(snapshots.ofSource(tenant, sourceId), indexes.list)) {
@@ -215,7 +215,7 @@ async function removeContras(walk: Walk): Promise<void> {
   });
 }
 
-/** Which of these items are not there. */
+/** Says of each of these items whether it is missing. */
 async function missing(keys: readonly Key[]): Promise<boolean[]> {
   const distinct = new Map(keys.map((key) => [`${key.pk} ${key.sk}`, key]));
   const found = await readKeys([...distinct.values()]);
@@ -225,7 +225,7 @@ async function missing(keys: readonly Key[]): Promise<boolean[]> {
 }
 
 /**
- * What was taken is free again once its owner is gone. A marker may be seen before the owner that is written with it,
+ * A taken marker is free again once its owner is gone. A marker may be seen before the owner that is written with it,
  * so a young one without an owner is looked at another time.
  */
 async function releaseMarkers(walk: Walk): Promise<void> {

@@ -90,7 +90,7 @@ function marketOf(name: string, symbol: TradingSymbol | undefined, quote: Quote 
   };
 }
 
-/** What the newest price does to a pending order. */
+/** Effect of the newest price on a pending order. */
 export function orderMet(
   accountId: string,
   orderId: string,
@@ -104,7 +104,7 @@ export function orderMet(
   };
 }
 
-/** What the newest price does to a position with a stop loss or a take profit. */
+/** Effect of the newest price on a position with a stop loss or a take profit. */
 export function stopsMet(accountId: string, tradeId: string): TradingRequest<Met<Trade>, Record<never, never>> {
   return {
     account_id: accountId,

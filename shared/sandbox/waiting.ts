@@ -99,9 +99,9 @@ function markStops(
 }
 
 /**
- * What the price of a symbol may meet: positions with stops first, then the orders that wait up to it; of each kind
- * first what is marked, which may be in no index yet. A buy opens at the ask and a sell at the bid, and each waits for
- * that price from above or from below.
+ * Orders and positions that the price of a symbol may meet: positions with stops first, then the orders that wait up to
+ * it; of each kind first those that are marked, which may be in no index yet. A buy opens at the ask and a sell at the
+ * bid, and each waits for that price from above or from below.
  */
 export async function* waitingFor(tenant: string, quote: Quote, now: string): AsyncGenerator<Waiting> {
   const since = new Date(Date.parse(now) - limits.sandbox.newly_waiting_seconds * 1000).toISOString();

@@ -45,7 +45,7 @@ async function countTenant(tenant: string, hasTime: () => boolean): Promise<numb
   while (counted < counter.last && hasTime()) {
     const { events: read, reached } = await eventsFrom(tenant, counted, counter);
     const { last, days } = countEvents(read, limits.usage.days_per_transaction);
-    // What is older than events are kept is gone, and what cannot be read is left out: none is looked at again.
+    // Events that have expired are gone, and those that cannot be read are left out: none is looked at again.
     const to = days.length === 0 || last === read.at(-1)?.sequence ? reached : (last ?? reached);
     const outcome = await transactOnce([moveCursor(tenant, counted, to), ...days.map((day) => addEvents(tenant, day))]);
     if (!outcome.ok && outcome.codes.includes("ConditionalCheckFailed")) return 1;

@@ -6,7 +6,7 @@ import { env } from "../runtime/env.ts";
 import { causeOf, log } from "../runtime/log.ts";
 import { endTrace } from "../runtime/trace.ts";
 
-/** What the entry of every bundle answers at once, before any code of the function runs (`infra/bundle.ts`). */
+/** Answered by the entry of every bundle, before any code of the function runs (`infra/bundle.ts`). */
 const warmUp = JSON.stringify({ warm_up: true });
 
 const lambda = new LambdaClient({ maxAttempts: limits.calls.attempts, requestHandler: callHandler() });

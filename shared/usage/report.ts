@@ -9,7 +9,7 @@ import { pagesOf } from "../table/partition.ts";
 import { readItem } from "../table/table.ts";
 
 /**
- * What a brokerage used on these days, as it is counted so far; strongly consistent.
+ * Usage of a brokerage on these days, as counted so far; strongly consistent.
  * @throws HttpProblem `invalid_parameter` for days in the wrong order, for too many, and for too many rows
  */
 export async function reportUsage(

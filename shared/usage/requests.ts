@@ -46,7 +46,7 @@ async function progress(): Promise<UsageProgress> {
   return (await putOnce(usageProgress, begun)) ?? begun;
 }
 
-/** What each caller used in the hour that begins then; undefined when the time was over before its end. */
+/** Usage of each caller in the hour that begins then; undefined when the time was over before its end. */
 async function readHour(from_ms: number, hasTime: () => boolean): Promise<readonly CallerUsage[] | undefined> {
   const hour = { from_ms, to_ms: from_ms + hour_ms };
   const count = new UsageCount(hour);
