@@ -47,7 +47,7 @@ interface DocumentParameter {
  * The document of the sandbox as a Postman collection: the chapters of the tour as folders, with a request for each
  * step. Run from the first to the last in an empty brokerage, every request succeeds: the first one stores an access
  * token that the others send, each checks the status of its response, and those that create a resource store its
- * identifier.
+ * identifier. Requests that reset the sandbox are skipped unless the environment asks for them.
  * @throws Error if the document lacks an operation of the tour
  */
 export function postmanCollection(document: OpenApi): PostmanCollection {
@@ -69,6 +69,7 @@ export function postmanCollection(document: OpenApi): PostmanCollection {
       { key: "base_url", value: document.servers[0]?.url ?? "" },
       { key: "oauth_client_id", value: "" },
       { key: "oauth_client_secret", value: "" },
+      ...optedIn().map((key) => ({ key, value: "" })),
       ...[...new Set(kept)].map((key) => ({ key, value: "" })),
     ],
   };
@@ -82,9 +83,16 @@ export function postmanEnvironment(document: OpenApi) {
       { key: "base_url", value: document.servers[0]?.url ?? "", type: "default", enabled: true },
       { key: "oauth_client_id", value: "", type: "default", enabled: true },
       { key: "oauth_client_secret", value: "", type: "secret", enabled: true },
+      ...optedIn().map((key) => ({ key, value: "", type: "default", enabled: true })),
     ],
     _postman_variable_scope: "environment",
   };
+}
+
+/** Variables that steps are skipped without. */
+function optedIn(): readonly string[] {
+  const named = tour.flatMap(({ steps }) => steps.flatMap(({ onlyWith }) => onlyWith ?? []));
+  return [...new Set(named)];
 }
 
 function placesOf({ paths }: OpenApi): ReadonlyMap<string, Place> {
@@ -109,7 +117,7 @@ function itemOf(step: Step, place: Place, document: OpenApi): PostmanItem {
   const auth = authOf(place);
   return {
     name: step.name ?? summary,
-    event: [{ listen: "test", script: { type: "text/javascript", exec: testsOf(step, place) } }],
+    event: [...skipOf(step), { listen: "test", script: { type: "text/javascript", exec: testsOf(step, place) } }],
     request: {
       method: place.method,
       description: { content: description, type: "text/markdown" },
@@ -119,6 +127,13 @@ function itemOf(step: Step, place: Place, document: OpenApi): PostmanItem {
       ...(auth === undefined ? {} : { auth }),
     },
   };
+}
+
+/** The script that skips a request before it is sent. */
+function skipOf({ onlyWith }: Step): readonly JsonObject[] {
+  if (onlyWith === undefined) return [];
+  const exec = [`if (pm.variables.get("${onlyWith}") !== "yes") pm.execution.skipRequest();`];
+  return [{ listen: "prerequest", script: { type: "text/javascript", exec } }];
 }
 
 /** How a request authenticates itself; undefined when it sends the token of the collection. */

@@ -17,6 +17,8 @@ export interface Step {
   readonly status?: number;
   /** The effect of an earlier request is asynchronous: the request is repeated until the stored values are present. */
   readonly waits?: true;
+  /** Variable without whose value `yes` the request is skipped: it destroys more than what the run has made. */
+  readonly onlyWith?: string;
 }
 
 /** A folder of the Postman collection. */
@@ -263,15 +265,18 @@ export const tour: readonly Chapter[] = [
   },
   {
     name: "Cleaning up",
-    description: "Removals. The token is revoked last: afterwards only the first request works.",
+    description:
+      "Removals. With `reset_sandbox` set to `yes` in the environment the sandbox is reset, which removes every client " +
+      "with all their data; otherwise both requests of it are skipped. The token is revoked last: afterwards only the " +
+      "first request works.",
     steps: [
       { row: "delete_feed_source" },
       { row: "disable_account" },
       { row: "delete_webhook_endpoint" },
       { row: "revoke_application" },
       { row: "delete_operator" },
-      { row: "reset_sandbox" },
-      { row: "get_sandbox_reset" },
+      { row: "reset_sandbox", onlyWith: "reset_sandbox" },
+      { row: "get_sandbox_reset", onlyWith: "reset_sandbox" },
       { row: "revoke_token", body: { token: "{{refresh_token}}" } },
     ],
   },

@@ -218,13 +218,13 @@ describe("every row on the running service", () => {
 });
 
 /** What the environment of the collection is filled in with, and a pause that keeps to the limit of a second. */
-function runCollection(values: Readonly<Record<string, string>>): Promise<Summary> {
+function runCollection(values: Readonly<Record<string, string>>, folder?: readonly string[]): Promise<Summary> {
   const document = buildOpenApi({ stage: "sandbox" });
   const environment = postmanEnvironment(document);
   const filled = environment.values.map((one) => ({ ...one, value: values[one.key] ?? "" }));
   const options = { collection: postmanCollection(document), environment: { ...environment, values: filled } };
   return new Promise((resolve, reject) => {
-    newman.run({ ...options, delayRequest: 20 }, (error, summary) =>
+    newman.run({ ...options, delayRequest: 20, ...(folder && { folder: [...folder] }) }, (error, summary) =>
       error === null ? resolve(summary) : reject(error),
     );
   });
@@ -284,7 +284,7 @@ describe("the Postman collection", () => {
     const application = await stack.newApplication();
     const { client_id, client_secret } = application.credentials;
     const credentials = { oauth_client_id: client_id, oauth_client_secret: client_secret };
-    const { run } = await runCollection({ base_url: stack.baseUrl, ...credentials });
+    const { run } = await runCollection({ base_url: stack.baseUrl, ...credentials, reset_sandbox: "yes" });
     const faults = run.failures.map(({ source, error }) => {
       const answer = run.executions.findLast(({ item }) => item.name === source?.name)?.response;
       return `${source?.name}: ${error.message} (${answer?.code} ${answer?.text()})`;
@@ -304,4 +304,17 @@ describe("the Postman collection", () => {
     const refused = ["requeue_command", "retry_delivery", "reset_operator_credentials"];
     expect(commands.map(({ id }) => id).filter((id) => !asked.has(id))).toEqual(refused);
   }, 180_000);
+
+  it.each(["", "no"])("does not reset a sandbox whose environment says '%s'", async (reset_sandbox) => {
+    const { api, credentials } = await stack.newApplication();
+    const { client_id, client_secret } = credentials;
+    const [first] = tour.flatMap(({ steps }) => steps);
+    const named = [first?.row, "reset_sandbox", "get_sandbox_reset", "list_clients"];
+    const names = named.map((id) => routes.find((row) => row.id === id)?.summary ?? "");
+    const values = { base_url: stack.baseUrl, oauth_client_id: client_id, oauth_client_secret: client_secret };
+    const { run } = await runCollection({ ...values, reset_sandbox }, names);
+    expect(run.failures).toEqual([]);
+    expect(run.executions.filter(({ response }) => response !== undefined).length).toBe(2);
+    expect((await api.call("GET", "/sandbox/reset")).status).toBe(404);
+  });
 });
