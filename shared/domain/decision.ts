@@ -1,11 +1,12 @@
+import type { CurrencyCode } from "../currencies.ts";
 import type { Role } from "../roles.ts";
 import type { EventType } from "../schema/event-types.ts";
 import type { ProblemCode } from "../schema/problem.ts";
 import type { Scope } from "../schema/scope.ts";
+import type { TransactionState } from "../schema/transaction.ts";
 import type { Account, Balance } from "./account.ts";
 import type { AuditedChange } from "./audit/changes.ts";
 import type { SealedValues } from "./audit/personal.ts";
-import type { Transaction } from "./transaction.ts";
 import type { CorrectionLeg, UnjoinedLeg } from "./transaction-legs.ts";
 
 /** Who causes a change: an application or an operator of the tenant, or the service itself. */
@@ -59,13 +60,21 @@ export interface Context {
    * When a payment provider of the environment's own moves a transaction next, RFC 3339; undefined where it leaves that
    * to others. It gets `in` of the same context. Absent where there is no such provider.
    */
-  readonly providerMovesAt?: (transaction: Transaction, after: Context["in"]) => string | undefined;
+  readonly providerMovesAt?: (payment: Payment, after: Context["in"]) => string | undefined;
   /** The item of a feed that the decision applies; what it books and opens keeps it. Absent for every other cause. */
   readonly cause?: FeedCause;
   /** A fresh identifier `<prefix>_<ULID>`. */
   readonly newId: (prefix: string) => string;
   /** A fresh number of `digits` decimal digits, the first one not zero. */
   readonly newNumber: (digits: number) => string;
+}
+
+/** What a payment provider knows of a transaction. */
+export interface Payment {
+  readonly provider: string | null;
+  readonly amount_minor: bigint;
+  readonly currency: CurrencyCode;
+  readonly status: TransactionState;
 }
 
 /** One field that broke a rule. `pointer` is a JSON Pointer as a URI fragment (RFC 9457 3). */
@@ -179,7 +188,8 @@ export interface Update<E extends string, T> {
   readonly require?: readonly Requirement[];
 }
 
-interface Adjustment<E extends string> {
+/** A change of one item that compares no version. */
+export interface Adjustment<E extends string> {
   readonly op: "adjust";
   readonly entity: E;
   readonly id: string;
@@ -207,15 +217,21 @@ export interface DomainEvent {
   readonly previous?: Readonly<Record<string, unknown>>;
 }
 
-/** Result of a decision with its changes and events, or a refusal that changes nothing. */
-export type Decision<R> =
+/**
+ * What a decision with changes of the kind `C` comes to: the result with its changes and events, or a refusal that
+ * changes nothing.
+ */
+export type Decided<R, C> =
   | {
       readonly ok: true;
       readonly result: R;
-      readonly changes: readonly Change[];
+      readonly changes: readonly C[];
       readonly events: readonly DomainEvent[];
     }
   | { readonly ok: false; readonly refusal: Refusal };
+
+/** What a decision on clients, accounts, money and access comes to. */
+export type Decision<R> = Decided<R, Change>;
 
 /** A refusal as a decision. */
 export function refuse(
@@ -282,7 +298,7 @@ export function refuseUnvalued({ stale, unconverted }: Valued, old: string) {
 }
 
 /** A decision that changes nothing: the request asked for what is already so. */
-export function unchanged<R>(result: R): Decision<R> {
+export function unchanged<R>(result: R): Decided<R, never> {
   return { ok: true, result, changes: [], events: [] };
 }
 

@@ -1,12 +1,12 @@
 import { limits } from "../limits.ts";
 import { metadataBytes } from "../text.ts";
-import { type Decision, refuseField } from "./decision.ts";
+import { type Decided, refuseField, unchanged } from "./decision.ts";
 
 /** Metadata after a merge patch (RFC 7396): null removes a key. Refused when too many keys or bytes are left. */
 export function mergeMetadata(
   current: Readonly<Record<string, string>>,
   patch: Readonly<Record<string, string | null>>,
-): Decision<Record<string, string>> {
+): Decided<Record<string, string>, never> {
   const merged: Record<string, string> = { ...current };
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete merged[key];
@@ -25,5 +25,5 @@ export function mergeMetadata(
     const detail = `must have at most ${max_bytes} bytes, its keys and values in UTF-8 together`;
     return refuseField("validation_failed", "metadata", detail, "too_many_bytes");
   }
-  return { ok: true, result: merged, changes: [], events: [] };
+  return unchanged(merged);
 }

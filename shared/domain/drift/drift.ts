@@ -1,8 +1,8 @@
 import { limits } from "../../limits.ts";
 import type { DriftBody } from "../../schema/feed/drift.ts";
 import type { SnapshotPositionBody } from "../../schema/feed/snapshot.ts";
-import type { DomainEvent } from "../decision.ts";
-import type { TradingChange, TradingDecision } from "../trading/changes.ts";
+import type { Decided, DomainEvent } from "../decision.ts";
+import type { TradingChange } from "../trading/changes.ts";
 import type { PlatformAccount } from "./compare.ts";
 
 /** A difference between the books of an account as it is stored. */
@@ -63,10 +63,8 @@ export type DriftChange =
       readonly after: Reconciliation;
     };
 
-/** Result of a decision about drifts. */
-export type DriftDecision<R> =
-  | (Omit<Extract<TradingDecision<R>, { ok: true }>, "changes"> & { readonly changes: readonly DriftChange[] })
-  | Extract<TradingDecision<R>, { ok: false }>;
+/** What a decision about drifts comes to. */
+export type DriftDecision<R> = Decided<R, DriftChange>;
 
 /** From when on a proposal has no effect, RFC 3339. */
 export function endOfProposal({ at }: Pick<NonNullable<Drift["proposal"]>, "at">): string {

@@ -1,7 +1,7 @@
 import { minorDigits } from "../../currencies.ts";
 import { limits } from "../../limits.ts";
 import type { TransactionState } from "../../schema/transaction.ts";
-import type { Transaction } from "../transaction.ts";
+import type { Payment } from "../decision.ts";
 
 /** Name of the payment provider that only the sandbox has: it does what the cents of an amount say. */
 const sandboxProvider = "sandbox";
@@ -16,8 +16,8 @@ const moves: Readonly<Record<string, Partial<Record<TransactionState, ProviderMo
   19: { pending: "settle", approved: "settle", processing: "settle", completed: "return" },
 };
 
-/** The provider's next move; undefined when it leaves the transaction to others. */
-export function nextMove({ provider, amount_minor, currency, status }: Transaction): ProviderMove | undefined {
+/** What the provider of the sandbox does next; undefined when it leaves the transaction to others. */
+export function nextMove({ provider, amount_minor, currency, status }: Payment): ProviderMove | undefined {
   if (provider !== sandboxProvider || minorDigits[currency] !== 2) return undefined;
   return moves[String(amount_minor % 100n)]?.[status];
 }
@@ -26,7 +26,7 @@ export function nextMove({ provider, amount_minor, currency, status }: Transacti
  * When the provider makes its next move, which is at once but for a return; undefined when it makes none. `after` is
  * the moment so many business seconds from now.
  */
-export function nextMoveAt(transaction: Transaction, after: (seconds: number) => string): string | undefined {
-  const move = nextMove(transaction);
+export function nextMoveAt(payment: Payment, after: (seconds: number) => string): string | undefined {
+  const move = nextMove(payment);
   return move && after(move === "return" ? limits.sandbox.returned_after_seconds : 0);
 }

@@ -1,4 +1,4 @@
-import type { Change, DomainEvent, Refusal, StoredItem, Update } from "../decision.ts";
+import type { Change, Decided, StoredItem, Update } from "../decision.ts";
 import type { Dedup } from "../feed/records.ts";
 import type { Position } from "./position.ts";
 import type { Risk } from "./risk.ts";
@@ -31,15 +31,8 @@ export type PositionChange =
   | Update<"position", Position>
   | { readonly op: "remove"; readonly entity: "position"; readonly before: Position };
 
-/** Result of a trading decision. */
-export type TradingDecision<R> =
-  | {
-      readonly ok: true;
-      readonly result: R;
-      readonly changes: readonly TradingChange[];
-      readonly events: readonly DomainEvent[];
-    }
-  | { readonly ok: false; readonly refusal: Refusal };
+/** What a trading decision comes to. */
+export type TradingDecision<R> = Decided<R, TradingChange>;
 
 /**
  * The changes from the positions before a decision to those after it, oldest first, each once. A position whose version

@@ -1,5 +1,5 @@
 import { wholeOf } from "../../../currencies.ts";
-import { type Decision, refuse, unchanged } from "../../decision.ts";
+import { type Decided, refuse, unchanged } from "../../decision.ts";
 import { type Conversion, conversionBy, directionOf, type Step } from "./convert.ts";
 import { bridge, type Pair } from "./needs.ts";
 import { isStale, type Market, midOf } from "./quote.ts";
@@ -53,7 +53,7 @@ function otherOf(pair: Pair, currency: string): string | undefined {
  * A market of the way that is closed, or a quote that is stale or missing, refuses: a rate of Saturday must not buy
  * what Monday opens at, nor one of a minute ago what has moved since. A pair that joins the two is left out instead.
  */
-export function clientConversion(market: Market, from: string, to: string, now: string): Decision<Conversion> {
+export function clientConversion(market: Market, from: string, to: string, now: string): Decided<Conversion, never> {
   const pairs = clientPairs(market.symbols.values(), from, to);
   if (pairs === undefined) {
     return refuse("no_conversion_path", `No pairs lead from ${from} to ${to}.`, { extra: { from, to } });
@@ -79,7 +79,7 @@ export function clientConversion(market: Market, from: string, to: string, now: 
 }
 
 /** One step of a client: what they sell is sold at the bid, what they buy is bought at the ask. */
-function clientStep(market: Market, symbol: TradingSymbol, from: string, now: string): Decision<Step> {
+function clientStep(market: Market, symbol: TradingSymbol, from: string, now: string): Decided<Step, never> {
   const { symbol: name, digits } = symbol;
   if (!isMarketOpen(symbol, now)) {
     return refuse("market_closed", `The market of ${name}, which converts the amount, is closed.`);
