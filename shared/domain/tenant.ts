@@ -1,9 +1,9 @@
 import { defaultCurrencies } from "../currencies.ts";
 import type { SettingsBody, UpdateSettings } from "../schema/settings.ts";
+import { amendFourEyes, amendRules } from "./access/approval-rules.ts";
 import { type Context, type Decision, later, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 import type { CreditPolicy } from "./internal-money/credit-lots.ts";
-import { amendFourEyes, amendRules } from "./people/approval.ts";
 
 /** Policies that are absent until they are set. */
 type Later =

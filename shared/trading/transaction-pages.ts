@@ -1,3 +1,4 @@
+import type { Approver } from "../domain/access/approval-rules.ts";
 import type { Account } from "../domain/account.ts";
 import type { LinkProposal } from "../domain/amend-account.ts";
 import type { Application } from "../domain/application.ts";
@@ -5,7 +6,7 @@ import { clientSummary } from "../domain/client.ts";
 import { refuseScope } from "../domain/decision.ts";
 import type { Drift } from "../domain/drift/drift.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
-import { type Approver, demandOf } from "../domain/people/approval.ts";
+import { demandOf } from "../domain/people/approval.ts";
 import { type Queued, queuedFor } from "../domain/people/approval-queue.ts";
 import type { HandoverSources } from "../domain/people/handover.ts";
 import type { Operator } from "../domain/people/operator.ts";

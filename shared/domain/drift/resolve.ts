@@ -1,12 +1,13 @@
 import { limits } from "../../limits.ts";
 import type { ResolveDrift } from "../../schema/feed/drift.ts";
+import { refuseSecond, ruleOfMoney, strictestRule } from "../access/approval-rules.ts";
 import { announcing } from "../command/announce.ts";
 import { type Command, type CorrectionCommand, isCorrection, isOpen, refuseOutstanding } from "../command/command.ts";
 import { correctionIssued, givenUp } from "../command/correction.ts";
 import { followedByPlatform } from "../command/settlement.ts";
 import { type Context, later, refuse, refuseField, refuseScope } from "../decision.ts";
 import { type FeedSource, isEnded, refuseEnded } from "../feed/source.ts";
-import { refuseActed, refuseSecond, ruleOfMoney, strictestRule } from "../people/approval.ts";
+import { refuseActed } from "../people/approval.ts";
 import { samePerson } from "../people/person.ts";
 import type { Tenant } from "../tenant.ts";
 import { adoptAccount, refuseAccount } from "./adopt-account.ts";

@@ -1,5 +1,5 @@
+import { ruleOfMoney } from "../access/approval-rules.ts";
 import type { Context } from "../decision.ts";
-import { ruleOfMoney } from "../people/approval.ts";
 import { changed, type Transaction, transactionEvent } from "../transaction.ts";
 import { legChanges, takesMoney } from "../transaction-legs.ts";
 import type { Made } from "./apply.ts";

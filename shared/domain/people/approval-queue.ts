@@ -1,18 +1,10 @@
 import { scopesOf } from "../../roles.ts";
 import type { QueuedTransactionBody } from "../../schema/people/approval-queue.ts";
+import type { ApprovalRule, Approver } from "../access/approval-rules.ts";
 import type { Context } from "../decision.ts";
 import { type Transaction, transactionBody } from "../transaction.ts";
 import { isLeftToPeople } from "../transaction-legs.ts";
-import {
-  type ApprovalRule,
-  type Approver,
-  type Demand,
-  demandOf,
-  isCounted,
-  type Judged,
-  missingApprovals,
-  refusedApprover,
-} from "./approval.ts";
+import { type Demand, demandOf, isCounted, type Judged, missingApprovals, refusedApprover } from "./approval.ts";
 import type { Operator } from "./operator.ts";
 
 /** Types of transactions that people approve. The credit of a transfer follows its debit. */

@@ -1,6 +1,7 @@
 import { scopesOf } from "../../roles.ts";
 import type { OperatorHandoverBody } from "../../schema/people/handover.ts";
 import type { Scope } from "../../schema/scope.ts";
+import { refuseSecond, strictestRule } from "../access/approval-rules.ts";
 import type { Account } from "../account.ts";
 import type { Application } from "../application.ts";
 import type { Context } from "../decision.ts";
@@ -9,7 +10,6 @@ import type { FeedSource } from "../feed/source.ts";
 import type { Tenant } from "../tenant.ts";
 import type { Transaction } from "../transaction.ts";
 import { isOpen } from "./agreement.ts";
-import { refuseSecond, strictestRule } from "./approval.ts";
 import { isNeeded } from "./approval-queue.ts";
 import type { Givers } from "./givers.ts";
 import type { Operator } from "./operator.ts";

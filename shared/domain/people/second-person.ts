@@ -1,8 +1,8 @@
+import { refuseSecond, strictestRule } from "../access/approval-rules.ts";
 import type { Account, Balance } from "../account.ts";
 import { type Context, type Decision, refuseScope, unchanged } from "../decision.ts";
 import type { Tenant } from "../tenant.ts";
 import { isOpen, isSecond, newProposal, type Proposal } from "./agreement.ts";
-import { refuseSecond, strictestRule } from "./approval.ts";
 import type { Party } from "./person.ts";
 
 /** The policies that say who must approve. */

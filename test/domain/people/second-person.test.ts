@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { type ApprovalRule, strictestRule } from "../../../shared/domain/access/approval-rules.ts";
 import { amendAccount } from "../../../shared/domain/amend-account.ts";
 import type { Context } from "../../../shared/domain/decision.ts";
 import { amendSource, type FeedSource, registerSource } from "../../../shared/domain/feed/source.ts";
-import { type ApprovalRule, strictestRule } from "../../../shared/domain/people/approval.ts";
 import { draftTenant, type Tenant } from "../../../shared/domain/tenant.ts";
 import { type Role, scopesOf } from "../../../shared/roles.ts";
 import { scopes } from "../../../shared/schema/scope.ts";
