@@ -97,6 +97,7 @@ function books<D extends Committable<unknown>>(decision: D): decision is Booking
   return decision.ok && decision.changes.some((each) => each.op === "claim" && each.kind === "source_operation");
 }
 
+/** The note of an operation that is neither held nor counted any more. */
 function freedNote(note: Dedup, { tenant_id, now }: Context): PreparedChange {
   const { source_id, kind, name, seq, status, made, code, detail, candidates } = note;
   const outcome = { status, made, code, detail, ...(candidates === undefined ? {} : { candidates }) };

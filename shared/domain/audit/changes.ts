@@ -2,7 +2,8 @@ import { limits } from "../../limits.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Digest } from "./chain.ts";
 
-type Members = Readonly<Record<string, unknown>>;
+/** Members of a resource by their names. */
+export type Members = Readonly<Record<string, unknown>>;
 
 /** A resource that a command is about. */
 export interface AuditedResource {

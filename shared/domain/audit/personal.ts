@@ -2,9 +2,7 @@ import { limits } from "../../limits.ts";
 import { type PersonKind, payeeMembers, personalMembers } from "../../personal-members.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Digest } from "./chain.ts";
-import type { AuditedChange } from "./changes.ts";
-
-type Members = Readonly<Record<string, unknown>>;
+import type { AuditedChange, Members } from "./changes.ts";
 
 /** Replaces a personal value in an entry that has it sealed. */
 export const sealedMark = "[sealed]";
