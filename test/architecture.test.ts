@@ -5,11 +5,9 @@ import { importDirection } from "./support/rules/architecture-layers.ts";
 import {
   boundsInOnePlace,
   browserSafety,
-  crowdedFolders,
   docstrings,
   eventSourceFunctions,
   expressionsInTable,
-  fileLength,
   functionLength,
   handlerLength,
   lineLength,
@@ -64,10 +62,6 @@ describe("the repository", () => {
     expect(strangersAtRoot(topLevel.map((entry) => entry.name))).toEqual([]);
   });
 
-  it("has no crowded folder", () => {
-    expect(crowdedFolders(paths)).toEqual([]);
-  });
-
   it("has a page for every decision that it names, and a line of the index for every page", () => {
     expect(unknownDecisions(files)).toEqual([]);
   });
@@ -86,7 +80,6 @@ const longBody = (lines: number) => "  work();\n".repeat(lines);
 const toDo = "TO" + "DO";
 
 const planted: Record<string, Planted> = {
-  "a file of the stacks of two things": [fileLength, "infra/a.ts", "work();\n".repeat(401), "work();\n".repeat(400)],
   "a part of the component library that injects styles": [
     browserSafety,
     "infra/dashboard/app/a.tsx",
@@ -287,12 +280,6 @@ describe("the rules catch", () => {
     ".ci/run",
   ])("no fault in the name %s", (path) => {
     expect(names({ path, text: "" })).toEqual([]);
-  });
-
-  it("a crowded folder", () => {
-    const files = Array.from({ length: 26 }, (_, n) => `infra/local/a-${n}.ts`);
-    expect(crowdedFolders(files)).toEqual(["infra/local holds 26 files, more than 25"]);
-    expect(crowdedFolders(files.slice(1))).toEqual([]);
   });
 
   it("a stranger at the root", () => {

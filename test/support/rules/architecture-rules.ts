@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { posix } from "node:path";
 import { parseSync } from "oxc-parser";
 import { covers, importDirection, importsOf } from "./architecture-layers.ts";
 import type { Rule, SourceFile } from "./source-file.ts";
@@ -129,11 +128,6 @@ export const purity: Rule = ({ path, text }) => {
 
 const longestHandlerFile = 40;
 
-const longestFile = 400;
-
-const mostFilesInFolder = 25;
-/** Tables of values, which are read by looking up an entry. */
-const ofData = new Set(["shared/limits.ts", "test/infra/aws-client-cases.ts"]);
 /** Records in the order of their numbers. */
 const recordsOfDecisions = "shared/decisions";
 
@@ -150,14 +144,6 @@ export const handlerLength: Rule = ({ path, text }) => {
   const lines = text.trimEnd().split("\n").length;
   const tooLong = /^functions\/.*\.ts$/.test(path) && lines > longestHandlerFile;
   return tooLong ? [`has ${lines} lines, more than ${longestHandlerFile}`] : [];
-};
-
-/** A file that grows past this holds two things. */
-export const fileLength: Rule = ({ path, text }) => {
-  const lines = text.trimEnd().split("\n").length;
-  return /\.(?:tsx?|mjs|css)$/.test(path) && !ofData.has(path) && lines > longestFile
-    ? [`has ${lines} lines, more than ${longestFile}`]
-    : [];
 };
 
 /** No function is longer than a screen. */
@@ -322,7 +308,6 @@ export const rules: Readonly<Record<string, Rule>> = {
   names,
   purity,
   handlerLength,
-  fileLength,
   functionLength,
   lineLength,
   noLeftovers,
@@ -335,15 +320,6 @@ export const rules: Readonly<Record<string, Rule>> = {
 export function strangersAtRoot(entries: readonly string[]): string[] {
   const known = new Set<string>(rootEntries);
   return entries.filter((entry) => !known.has(entry) && !entry.startsWith("."));
-}
-
-/** Folders of the stacks and of the runner with more files than a reader sees at a glance. */
-export function crowdedFolders(paths: readonly string[]): string[] {
-  const counts = new Map<string, number>();
-  for (const path of paths) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
-  return [...counts]
-    .filter(([folder, count]) => folder !== recordsOfDecisions && count > mostFilesInFolder)
-    .map(([folder, count]) => `${folder} holds ${count} files, more than ${mostFilesInFolder}`);
 }
 
 /** Rows without a file and files under functions/ without a row or an event source. */
