@@ -13,7 +13,7 @@ import { type Scene, type SceneCall, type SceneReceivers, setScene } from "../su
 
 const help = `Photographs every page of the dashboard of a running npm start, light and dark, 1440 and 360 pixels wide.
 
-npm run screenshots -- [options]
+node infra/run.mjs test/browser/screenshots.ts [options]
   --out <folder>     where to (default .local/screenshots)
   --only <text>      pages whose name holds this text
   --readme           takes the pictures of the README instead, into infra/dashboard/pictures

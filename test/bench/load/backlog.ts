@@ -1,10 +1,15 @@
 import { readFileSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { decodeTime } from "ulid";
 import type { Cloud } from "../../../infra/local/cloud.ts";
 import { type RawValue, scanTable } from "../../support/emulator/raw-table.ts";
 import { endpointIdsOf } from "../../support/oracles/event-items.ts";
 import { tableClient, tableNameOf } from "../../support/stack/cloud-tables.ts";
 import type { MemorySample } from "./figures.ts";
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
 
 /** What waits: how much of it, and for how long the oldest has. */
 export interface Waiting {
@@ -54,9 +59,9 @@ function pairOf(event: RawValue | undefined, endpoint: RawValue | undefined): st
 
 const mb = 1024 * 1024;
 
-/** Memory of the runner and of what it has started. Collects first where Node was started with `--expose-gc`. */
+/** Memory of the runner and of what it has started. Collects first. */
 export function memoryOf(cloud: Cloud, startMs: number): MemorySample {
-  globalThis.gc?.();
+  collect();
   const { heapUsed, rss } = process.memoryUsage();
   const all = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + residentOf(pid), 0) / mb;
   return {

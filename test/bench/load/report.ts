@@ -44,7 +44,8 @@ function introduction(told: Told, { answered }: LoadReport): string {
   const [minutes, kind] = [seconds / 60, loop === "open" ? "an open" : "a closed"];
   return `# Load on the local service
 
-Written by \`npm run load\`. **These are latencies of one machine, on which the service, its database, its queues and
+Written by \`node infra/run.mjs test/bench/load/run.ts\`.
+**These are latencies of one machine, on which the service, its database, its queues and
 the load generator share ${machine}; they say nothing about AWS.**
 They show what must hold anywhere: no request is refused but beyond its limit, memory stays flat, and every event is
 published and delivered.

@@ -9,7 +9,7 @@ import { runLoad } from "./run-load.ts";
 
 const help = `Sends the requests of brokerages to the local service and looks at what they wait for.
 
-npm run load -- [options]
+node infra/run.mjs test/bench/load/run.ts [options]
   --minutes <n>       length of the run (default 5); a warm-up and further rates take half as long again
   --applications <n>  brokerages with an application each (default 10)
   --rate <n>          percent of the rate limit of each application (default 20)

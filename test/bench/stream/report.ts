@@ -22,7 +22,8 @@ export function reportOf({ connections, rate, seconds }: StreamOptions, figures:
   const row = (name: string, { count, p50, p99 }: Receipt) => `| ${name} | ${count} | ${p50} | ${p99} |`;
   return `# The stream, from commit to receipt
 
-Written by \`npm run bench:stream\`: the local service, the events and the connections share one machine.
+Written by \`node infra/run.mjs test/bench/stream/run.ts\`:
+the local service, the events and the connections share one machine.
 
 | subscribers | receipts | p50 ms | p99 ms |
 |---|---|---|---|

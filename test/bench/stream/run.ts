@@ -8,7 +8,7 @@ import { faultsOf, reportOf } from "./report.ts";
 
 const help = `Measures the stream of the local service from commit to receipt.
 
-npm run bench:stream -- [options]
+node infra/run.mjs test/bench/stream/run.ts [options]
   --connections <n>  connections with ten subscriptions each, at most 25 to an application (default 200)
   --rate <n>         events a second that all of them receive (default 30)
   --seconds <n>      length of each of the two runs with them (default 20)
