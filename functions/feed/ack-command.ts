@@ -25,10 +25,11 @@ export const handler = await command(
     return decideAck(load, context, known, body, note);
   },
   commandBody,
-  undefined,
-  async (command: Command, remainingMs) => {
-    if (command.purpose !== "transaction" || command.transfer !== true) return;
-    const { tenant_id, transaction_id: id } = command;
-    await continueTransfer({ tenant_id, id }, remainingMs);
+  {
+    afterCommit: async (command: Command, remainingMs) => {
+      if (command.purpose !== "transaction" || command.transfer !== true) return;
+      const { tenant_id, transaction_id: id } = command;
+      await continueTransfer({ tenant_id, id }, remainingMs);
+    },
   },
 );

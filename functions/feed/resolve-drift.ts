@@ -9,9 +9,10 @@ export const handler = await command(
   resolveDrift,
   ({ path, body, load, context }) => decideResolution(load, context, path.id, body),
   driftBody,
-  undefined,
-  async (drift, remainingMs) => {
-    const adopted = drift.kind === "account_unknown" && drift.resolution?.action === "adopt_platform";
-    if (adopted) await endAdoption(drift, remainingMs);
+  {
+    afterCommit: async (drift, remainingMs) => {
+      const adopted = drift.kind === "account_unknown" && drift.resolution?.action === "adopt_platform";
+      if (adopted) await endAdoption(drift, remainingMs);
+    },
   },
 );

@@ -9,6 +9,5 @@ export const handler = await command(
   approveTransaction,
   ({ path, load, context }) => decideMove(load, context, path.id, { status: "approved" }),
   transactionBody,
-  undefined,
-  continueMoved,
+  { afterCommit: continueMoved },
 );

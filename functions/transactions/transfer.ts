@@ -10,8 +10,9 @@ export const handler = await command(
   createTransfer,
   ({ body, load, context }) => decideTransfer(load, context, body),
   transactionBody,
-  undefined,
-  async (transaction, remainingMs) => {
-    if (transferTurn(transaction) !== undefined) await continueTransfer(transaction, remainingMs);
+  {
+    afterCommit: async (transaction, remainingMs) => {
+      if (transferTurn(transaction) !== undefined) await continueTransfer(transaction, remainingMs);
+    },
   },
 );

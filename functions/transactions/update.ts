@@ -10,6 +10,5 @@ export const handler = await command(
   ({ path, body, load, context, expectVersion }) =>
     decideMove(load, context, path.id, body, ({ version }) => expectVersion(version)),
   transactionBody,
-  undefined,
-  continueMoved,
+  { afterCommit: continueMoved },
 );

@@ -21,8 +21,9 @@ export const handler = await command(
     return planReplay(inForce(endpoint, health), sequences, next, delayMs, context);
   },
   replayBody,
-  undefined,
-  async ({ replay }, remainingMs) => {
-    if (replay !== undefined) await runReplay(replay, () => remainingMs() > limits.webhooks.replay_reserve_ms);
+  {
+    afterCommit: async ({ replay }, remainingMs) => {
+      if (replay !== undefined) await runReplay(replay, () => remainingMs() > limits.webhooks.replay_reserve_ms);
+    },
   },
 );

@@ -22,6 +22,5 @@ export const handler = await command(
     return retry(delivery, endpoint && inForce(endpoint, health), known, { nameOf: deliveryId, delayMs }, context);
   },
   deliveryBody,
-  undefined,
-  wake,
+  { afterCommit: wake },
 );

@@ -21,6 +21,5 @@ export const handler = await command(
     return sendSample(inForce(endpoint, health), sample, { nameOf: deliveryId, delayMs }, context);
   },
   deliveryBody,
-  undefined,
-  wake,
+  { afterCommit: wake },
 );

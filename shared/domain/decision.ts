@@ -69,7 +69,7 @@ export interface Context {
   readonly newNumber: (digits: number) => string;
 }
 
-/** What a payment provider knows of a transaction. */
+/** The members of a transaction that a payment provider knows. */
 export interface Payment {
   readonly provider: string | null;
   readonly amount_minor: bigint;
@@ -217,10 +217,7 @@ export interface DomainEvent {
   readonly previous?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * What a decision with changes of the kind `C` comes to: the result with its changes and events, or a refusal that
- * changes nothing.
- */
+/** Result of a decision with changes of the kind `C` and events, or a refusal that changes nothing. */
 export type Decided<R, C> =
   | {
       readonly ok: true;
@@ -230,7 +227,7 @@ export type Decided<R, C> =
     }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** What a decision on clients, accounts, money and access comes to. */
+/** Result of a decision on clients, accounts, money or access. */
 export type Decision<R> = Decided<R, Change>;
 
 /** A refusal as a decision. */

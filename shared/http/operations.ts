@@ -89,18 +89,26 @@ export function list<R extends ShippedRoute>(
   return warmedUp(row, handler);
 }
 
+/** Parts of a command that most commands do without. */
+interface CommandOptions<T> {
+  /** How a stored answer with a secret is sealed; `secretCommand` passes it. */
+  readonly sealingOf?: SealingOf;
+  /**
+   * Follow-up work in the remaining time of the function. It may be cut off, so a sweep must be able to complete it.
+   */
+  readonly afterCommit?: AfterCommit<T>;
+}
+
 /**
  * An endpoint that changes state: `decide` loads and decides, and may run several times; its changes, events and stored
  * answer are committed in one transaction. `show` makes the representation of the result. For an endpoint that shows a
- * secret use `secretCommand`, which passes `sealingOf`. `afterCommit` runs follow-up work in the remaining time of the
- * function; it may be cut off, so a sweep must be able to complete its work.
+ * secret use `secretCommand`.
  */
 export function command<R extends ShippedRoute, T>(
   row: R,
   decide: (request: CommandRequest<R>) => Promise<Committable<T>>,
   show: (result: T) => object,
-  sealingOf?: SealingOf,
-  afterCommit?: AfterCommit<T>,
+  { sealingOf, afterCommit }: CommandOptions<T> = {},
 ): Promise<Handler> {
   const order = replyOrder(row.reply);
   const work = async (exchange: Exchange): Promise<Answer> => {

@@ -20,7 +20,7 @@ export function secretCommand<R extends ShippedRoute & { readonly secret: true }
   decide: (request: CommandRequest<R>) => Promise<Decision<T>>,
   show: (result: T) => object,
 ): Promise<Handler> {
-  return command(row, decide, show, sealingOf);
+  return command(row, decide, show, { sealingOf });
 }
 
 /**

@@ -61,7 +61,7 @@ function thresholdOf({ over }: ApprovalRule, currency: CurrencyCode): bigint {
   return typeof minor === "bigint" ? minor : 0n;
 }
 
-/** Who is asked to approve: an application or an operator. */
+/** The caller who is asked to approve: an application or an operator. */
 export type Approver = Pick<Context, "actor" | "role">;
 
 /** Whether one may approve under a rule: with it operators alone, and only of its roles. */
@@ -82,7 +82,7 @@ export function refuseSecond(rule: ApprovalRule | undefined, { role }: Pick<Appr
   });
 }
 
-/** Who the second one must be, for a sentence. */
+/** The second one who is asked for, as a sentence names them. */
 export function secondOf(rule: ApprovalRule | undefined): string {
   if (rule === undefined) return "an application or operator";
   return rule.roles === undefined ? "an operator" : `an operator with the role ${rule.roles.join(" or ")}`;
@@ -93,7 +93,7 @@ export function inviteOf(rule: ApprovalRule | undefined): string {
   return `if there is none, invite an operator with the role ${(rule?.roles ?? ["finance", "owner"]).join(" or ")}.`;
 }
 
-/** What a patch makes of the rules: those that hold, and those that wait for a second owner. */
+/** The rules after a patch: those that hold, and those that wait for a second owner. */
 type Rules = Pick<Tenant, "approval_rules" | "proposed_approval_rules">;
 
 /**
@@ -120,7 +120,7 @@ export function amendRules(
   return { ok: true, rules: { approval_rules: current, proposed_approval_rules: proposal } };
 }
 
-/** What a patch makes of `four_eyes`, and of the proposal to change it. */
+/** `four_eyes` after a patch, and the proposal to change it. */
 type FourEyes = Pick<Tenant, "four_eyes" | "proposed_four_eyes">;
 
 /** Decides a change of `four_eyes`, by two owners as {@link amendRules}. */

@@ -63,7 +63,7 @@ export type DriftChange =
       readonly after: Reconciliation;
     };
 
-/** What a decision about drifts comes to. */
+/** Result of a decision about drifts. */
 export type DriftDecision<R> = Decided<R, DriftChange>;
 
 /** From when on a proposal has no effect, RFC 3339. */

@@ -152,7 +152,7 @@ export function actedOn(
   return { minor, currency, acted: status_history.map(({ actor }) => actor) };
 }
 
-/** What the rules make of a move: refused or recorded, or the transaction as it goes on, with its last approval. */
+/** Result of the rules for a move: refused or recorded, or the transaction as it goes on, with its last approval. */
 export type Approved = { readonly decision: Decision<Transaction> } | { readonly transaction: Transaction };
 
 /**

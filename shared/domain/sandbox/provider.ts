@@ -16,7 +16,7 @@ const moves: Readonly<Record<string, Partial<Record<TransactionState, ProviderMo
   19: { pending: "settle", approved: "settle", processing: "settle", completed: "return" },
 };
 
-/** What the provider of the sandbox does next; undefined when it leaves the transaction to others. */
+/** The provider's next move; undefined when it leaves the transaction to others. */
 export function nextMove({ provider, amount_minor, currency, status }: Payment): ProviderMove | undefined {
   if (provider !== sandboxProvider || minorDigits[currency] !== 2) return undefined;
   return moves[String(amount_minor % 100n)]?.[status];

@@ -31,7 +31,7 @@ export type PositionChange =
   | Update<"position", Position>
   | { readonly op: "remove"; readonly entity: "position"; readonly before: Position };
 
-/** What a trading decision comes to. */
+/** Result of a trading decision. */
 export type TradingDecision<R> = Decided<R, TradingChange>;
 
 /**
