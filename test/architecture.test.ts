@@ -26,7 +26,7 @@ import { sourceText } from "./support/rules/source-text.ts";
 
 const root = new URL("../", import.meta.url);
 
-/** What tools write and git ignores. */
+/** Output of tools that git ignores. */
 const generated = new Set(["node_modules", "cdk.out", ".build", ".local", ".git"]);
 const textual = /(?:\.(?:tsx?|mjs|css|md|json|sh)|\/run|\/LICENSE|\/\.gitignore)$/;
 

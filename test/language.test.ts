@@ -38,7 +38,7 @@ function isTolerated(phrase: Phrase, around: string): boolean {
   return tolerated.some((one) => one.phrase === phrase.name && around.includes(one.sentence));
 }
 
-/** What is wrong with a published text, in sentences. */
+/** Faults of a published text, in sentences. */
 function faultsIn(text: string): string[] {
   const found = phrasesIn(text).filter(({ phrase, around }) => !isTolerated(phrase, around));
   return found.map(({ phrase, around }) => `"${phrase.name}" in "…${around}…"; write: ${phrase.instead}`);
@@ -69,6 +69,24 @@ describe("published text has no phrase of test/support/rules/phrases.ts", () => 
     ["in the eyes of", "It is valid in the eyes of a validator."],
   ])("a sentence with %s is found", (name, planted) => {
     expect(faultsIn(planted)).toEqual([expect.stringContaining(`"${name}" in`)]);
+  });
+});
+
+describe("comments name their subject", () => {
+  const clause = /^ *(?:\/\/|\/\*\*|\*)(?:.*[.:;])? (?:What|Which|Whose)\b.*/gm;
+
+  it.each(["functions", "infra", "shared", "test"])("in %s no sentence begins with What, Which or Whose", (folder) => {
+    const found = filesUnder(folder, /\.(?:tsx?|mjs)$/).flatMap((path) => read(path).match(clause) ?? []);
+    expect(found, 'Write: "The rest goes to the queue", not "What is left goes to the queue"').toEqual([]);
+  });
+
+  it("a clause in their place is found", () => {
+    const planted = [
+      "// What is left goes on.",
+      "  /** Which prices these are. */",
+      " * One is left. Whose it is decides.",
+    ];
+    expect(planted.join("\n").match(clause)).toEqual(planted);
   });
 });
 

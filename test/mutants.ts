@@ -12,7 +12,7 @@ import { clientFiles, deployedClients } from "./support/deployed-clients.ts";
 import { keptModules } from "./support/kept-modules.ts";
 import { fileOf, type Mutation, mutations, planted, shortForm } from "./support/rules/mutations.ts";
 
-/** What became of a test that ran on the sources with a bug, or without one. */
+/** Result of a test on the sources with a bug, or without one. */
 export interface MutantOutcome {
   /** The mutation, or `healthy`. */
   readonly project: string;
@@ -32,7 +32,7 @@ interface Run {
   readonly isHealthy: boolean;
 }
 
-/** What is run in this round, by the path of the test file. */
+/** Runs of this round, by the path of the test file. */
 let running: ReadonlyMap<string, Run> = new Map();
 /** The bug that the sources have now. */
 let current: Mutation | undefined;
@@ -53,7 +53,7 @@ const vitest = await createVitest(
     watch: false,
     reporters: [{ onTestModuleQueued: ({ moduleId }) => plantFor(moduleId) }],
     server: { deps: { external: [clientFiles] } },
-    // What is answered here is no proof that a promised answer is seen in a test.
+    // Answers here are no proof that a promised answer is seen in a test.
     provide: { notesDir },
     // A bug that makes something never come about is found by waiting for it: long enough for what is healthy.
     env: { EVENTUALLY_MS: "8000" },
@@ -73,7 +73,7 @@ const vitest = await createVitest(
       {
         name: "mutation",
         enforce: "pre",
-        // What is kept of a file with a bug is kept under the name of the bug as well.
+        // The cache of a file with a bug has the name of the bug as well.
         configureVitest: (context) =>
           context.experimental_defineCacheKeyGenerator(({ id }) =>
             bugIn(id) === undefined ? "" : JSON.stringify(current),

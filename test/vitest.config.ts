@@ -77,8 +77,8 @@ class LongestFirst extends BaseSequencer {
 /**
  * The whole suite: files run on four workers, and those of one worker and project share its process; those that start
  * the stack bring their own time bounds. `fast` needs no synthesis and ends within seconds (`npm test -- --project
- * fast`). What all files saw answered, and the grants that their stacks needed, is judged after the last of them, so it
- * is a project of its own.
+ * fast`). Answers of all files, and grants that their stacks needed, are judged after the last of them, so they are a
+ * project of its own.
  */
 export default defineConfig({
   plugins: [await deployedClients()],
@@ -97,7 +97,7 @@ export default defineConfig({
     experimental: { fsModuleCache: true, fsModuleCachePath: await keptModules() },
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
-    // What is polled for is late on a busy machine: a second, the default, is over before the second look.
+    // Polled values are late on a busy machine: a second, the default, is over before the second look.
     expect: { poll: { timeout: 15_000 } },
     hookTimeout: 120_000,
     provide: { notesDir },

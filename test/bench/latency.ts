@@ -26,7 +26,7 @@ npm run bench:latency -- [options]
 
 The command fails when a route is over ${averageLatencyMs} ms and has no reason in infra/latency.ts.`;
 
-/** What must hold of the average over the stated mix. */
+/** Bound of the average over the stated mix. */
 const mostOfMixMs = 40;
 /** Processor time of the empty function's whole process on the machine that times are stated for, ms. */
 const emptyMs = 26.7;

@@ -17,7 +17,7 @@ export interface Subject {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What one process tells; times are of the processor, without what waited. */
+/** Times of one process, of the processor and without waiting. */
 export interface Sample {
   readonly import_ms: number;
   readonly first_ms?: number;
@@ -38,7 +38,7 @@ export interface ShownAnswer {
   readonly isBase64Encoded?: boolean;
 }
 
-/** What a process does after its first request. */
+/** Work of a process after its first request. */
 export interface Further {
   /** Requests that are made before those that are measured, and as many of these. */
   readonly warm?: number;

@@ -3,7 +3,7 @@ import { pricesOf, pricesReadOn } from "../../shared/domain/usage/prices.ts";
 /** The prices that the reports of the bench are stated in, from the one list. */
 export const prices = { ...pricesOf("us-east-1"), read_on: pricesReadOn, region: "us-east-1" } as const;
 
-/** What one million requests cost without logs, by the memory and the billed time of the function and its units. */
+/** Cost of one million requests without logs, by the memory and the billed time of the function and its units. */
 export function dollarsPerMillion(request: {
   readonly memory_mb: number;
   readonly billed_ms: number;

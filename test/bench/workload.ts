@@ -15,7 +15,7 @@ import { exhaustedDelivery, publishedEvent } from "./delivery-work.ts";
 import { auditWork, platformWork } from "./platform-work.ts";
 import { sandboxWork } from "./sandbox-work.ts";
 
-/** What one request of a row asks DynamoDB for. */
+/** Calls of one request of a row to DynamoDB. */
 export interface RowCost {
   readonly calls: number;
   readonly read_units: number;
@@ -35,7 +35,7 @@ export interface Workload {
   readonly environment: Readonly<Record<string, string>>;
   /** A new event for a function; undefined where the bench has none, and only its loading is measured. */
   readonly eventFor: (file: string) => Promise<unknown>;
-  /** What a request of a row costs on DynamoDB; undefined where the bench has no request. */
+  /** Cost of a request of a row on DynamoDB; undefined where the bench has no request. */
   readonly costOf: (row: Route) => Promise<RowCost | undefined>;
   /** The calls of one request of a row, each held for so long by its operation; undefined as above. */
   readonly callsOf: (row: Route, holdMs?: (operation: string) => number) => Promise<RowCalls | undefined>;

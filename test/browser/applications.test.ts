@@ -37,7 +37,7 @@ async function textOf(download: Download): Promise<string> {
   return readFileSync(await download.path(), "utf8");
 }
 
-/** What a page has left in the browser that a later visitor could read. */
+/** Everything of a page in the browser that a later visitor could read. */
 const kept = (page: Page) =>
   page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href])");
 

@@ -21,7 +21,7 @@ let pages: readonly ShownPage[];
 let scene: Scene;
 let visited: Visit | undefined;
 
-/** What other people write: markup, a formula, and a sequence that would clear a terminal. */
+/** Hostile texts of other people: markup, a formula, and a sequence that would clear a terminal. */
 const markup = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
 const formula = '=HYPERLINK("http://evil.example","click")';
 
@@ -52,7 +52,7 @@ afterAll(async () => {
   await stack?.stop();
 });
 
-/** What a receiver does not take is sent again while other files run: deletes the endpoints of the scene. */
+/** A delivery that a receiver does not take is sent again while other files run: deletes the endpoints of the scene. */
 async function endDeliveries(): Promise<void> {
   const listed = await stack?.api.call<{ data: { id: string }[] }>("GET", "/webhook_endpoints");
   for (const { id } of listed?.body.data ?? []) await stack.api.call("DELETE", `/webhook_endpoints/${id}`);
@@ -65,7 +65,7 @@ async function signedIn(address = "/"): Promise<Page> {
   return visited.page;
 }
 
-/** What a page looks like. */
+/** Appearance of a page. */
 interface Form {
   readonly theme: "light" | "dark";
   readonly size: { readonly width: number; readonly height: number };
@@ -102,7 +102,7 @@ const outOfReach = `[...document.querySelectorAll("body *")]
   .filter((one) => one.closest("a[href],button,input,select,textarea,label,summary,[tabindex='0']") === null)
   .map((one) => one.outerHTML.slice(0, 120))`;
 
-/** What has no room: words of a button, the link of a row, or the page itself. */
+/** Elements without room: words of a button, the link of a row, or the page itself. */
 const withoutRoom = `[
   ...[...document.querySelectorAll(".mantine-Button-label")].filter((one) => one.scrollWidth > one.clientWidth + 1),
   ...[...document.querySelectorAll("td:has(> .row-link)")].filter((one) => one.clientWidth < 60),

@@ -97,7 +97,7 @@ describe("the script of a route", () => {
     ["shared.js", of([])],
     ["table.js", of([])],
   ]);
-  // What cannot be compressed, so that the sizes add up.
+  // Bytes that cannot be compressed, so that the sizes add up.
   const noise = (bytes: number) => Uint8Array.from({ length: bytes }, (_, at) => (at * 2_654_435_761) >>> 13);
 
   it("counts what a further route loads in addition to the first", () => {

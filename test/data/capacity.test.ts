@@ -27,7 +27,7 @@ interface Cost {
   readonly written: number;
 }
 
-/** What one request costs on the main table; the counter's call is judged by itself. */
+/** Cost of one request on the main table; the counter's call is judged by itself. */
 async function costOf(method: string, address: string, parts: RequestParts = {}, by = caller): Promise<Cost> {
   api.watched.takeCalls();
   const answer = await api.call(by, method, address, parts);
@@ -106,7 +106,7 @@ describe("a request costs one call and one unit of the rate counter, and beside 
   it("to make a deposit, one read and one transaction", async () => {
     const body = { account_id: (await broker.account()).id, amount: "10.00" };
     const cost = await costOf("POST", "/transactions/deposit", { body });
-    // What the audit keeps makes an outbox item of such a commit longer than 2 KB: two units more.
+    // The audit record makes an outbox item of such a commit longer than 2 KB: two units more.
     expect(cost).toEqual(most("BatchGetItem TransactWriteItems", 5, 18));
   });
 

@@ -113,7 +113,7 @@ async function publishAll(): Promise<void> {
 interface List {
   readonly id: string;
   readonly orderOf: (item: Item) => number | string;
-  /** What of an item a filter looks at; the member of its own name where nothing is said. */
+  /** Value of an item for a filter; the member of its own name by default. */
   readonly looksAt?: Readonly<Record<string, (item: Item) => unknown>>;
 }
 

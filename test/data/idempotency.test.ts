@@ -36,7 +36,7 @@ async function storedReplies() {
   return items.filter((item) => item["et"] === "IDEM" && item["tenant_id"] === caller.tenant_id);
 }
 
-/** What of an answer must be the same when it is given again. */
+/** The part of an answer that must be the same when it is given again. */
 function repeated({ status, text, headers }: TestAnswer) {
   return [status, text, headers["ETag"], headers["Location"], headers["Content-Type"]];
 }

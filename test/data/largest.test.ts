@@ -17,7 +17,7 @@ import { startApi } from "../support/emulator/api.ts";
 import { itemBytes, quotas, type SizeWatch, watchSizes } from "../support/emulator/item-size.ts";
 import { newCaller, type TestCaller } from "../support/emulator/request.ts";
 
-// What is announced is taken from its transactions: a stream would be looked through with every write.
+// Events are taken from their transactions: a stream would be looked through with every write.
 const api = await startApi("watched");
 afterAll(api.stop);
 afterEach(() => {
@@ -40,8 +40,8 @@ async function publishAll(sizes: SizeWatch): Promise<void> {
   expect(await work.publish(Records)).toEqual({ batchItemFailures: [] });
 }
 
-// What a retry of a delivery writes is the delivery: identifiers and times, and no text of anybody.
-// What is requeued is what an acknowledgement writes, and needs ten minutes.
+// A retry of a delivery writes the delivery: identifiers and times, and no text of anybody. A requeue writes the same
+// as an acknowledgement, and needs ten minutes.
 const excluded: readonly string[] = ["retry_delivery", "requeue_command"];
 const commands = routes.filter((row) => row.auth === "token" && row.method !== "GET" && !excluded.includes(row.id));
 
@@ -97,7 +97,7 @@ describe("the largest resources", () => {
     return largestBody(row, JSON.parse(text));
   }
 
-  /** What must be so before a command, by its row; returns what its body has beside the largest of its example. */
+  /** Preparation of a command, by its row; returns what its body has in addition to the largest of its example. */
   const before: Readonly<Record<string, (caller: TestCaller, id: string) => Promise<object | undefined>>> = {
     update_client: async () => ({ status: "suspended" }),
     create_transfer: async (caller) => ({ ...(await sidesOf(caller)), quote_id: undefined }),

@@ -41,7 +41,7 @@ describe("clients looked up by a unique value", () => {
     { requiredKeys: ["on", "create"] },
   );
 
-  /** What the list shows when each client of the brokerage is filtered. */
+  /** The list with each client of the brokerage filtered. */
   async function filtered(address: string): Promise<string> {
     const search = new URL(`${base}${address}`).searchParams;
     const given = Object.fromEntries([...search].map(([name, value]) => [name, [value]]));

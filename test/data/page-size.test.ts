@@ -40,7 +40,7 @@ const metadataOf = (place: number) => (place % 3 === 0 ? wide : quoted);
 const count = 124;
 /** As many as two pages have, and fewer than the limit of a page: so many are of one account and one client. */
 const owned = 70;
-/** Whether each filtered list is walked back as well. What a filter finds both ways is in filters.test.ts. */
+/** Whether each filtered list is walked back as well. Filters are checked both ways in filters.test.ts. */
 const thorough = process.env["PAGE_WALKS"] === "both";
 const made = {
   clients: [] as string[],

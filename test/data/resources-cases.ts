@@ -20,7 +20,7 @@ export const stranger = newCaller();
 
 export const call = (method: string, address: string, parts?: RequestParts) => api.call(caller, method, address, parts);
 
-/** What an answer to the caller must be, whatever it says. */
+/** Rules of every answer to the caller. */
 export function expectManners({ status, headers, text }: TestAnswer): void {
   expect(headers).toMatchObject({
     "X-Content-Type-Options": "nosniff",

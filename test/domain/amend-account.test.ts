@@ -102,7 +102,7 @@ describe("the states of an account", () => {
       ["credit_minor", "equal"],
       ["held_minor", "equal"],
     ]);
-    // What was decided before the end is decided again.
+    // Decisions from before the end are made again.
     expect(balance?.add).toEqual({ pos_version: 1 });
     expect(client).toMatchObject({ entity: "client", add: { open_accounts: -1 } });
   });

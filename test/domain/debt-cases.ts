@@ -40,14 +40,14 @@ export class Book {
   market: Market;
   /** Numbers of the postings after which the account was left without a position, or followed by a platform. */
   readonly settles = new Map<number, "due" | "owed">();
-  /** What of the balance was lost again by open positions at each posting, by its place in the ledger. */
+  /** The part of the balance that open positions had lost again at each posting, by its place in the ledger. */
   readonly offsets: bigint[] = [];
   /** Numbers of the postings after which there was no position. */
   private readonly flats: number[] = [];
 
-  /** What withdrawals do to credit from now on. */
+  /** Effect of withdrawals on credit from now on. */
   policy: Tenant["credit_on_withdrawal"];
-  /** What entries that move credit do by themselves, by their numbers. */
+  /** Own effect of entries that move credit, by their numbers. */
   private readonly credits = new Map<number, JudgedCredit>();
   /** How many entries there were after each decision. */
   private readonly ends: number[] = [];
@@ -55,7 +55,7 @@ export class Book {
   private readonly lates = new Map<number, number>();
   /** Operations of the platform that are put aside, with how many entries there were when they happened. */
   private readonly asides: { readonly minor: bigint; readonly behind: number }[] = [];
-  /** What each debit removed of the credit, by its number. */
+  /** Credit that each debit removed, by its number. */
   private readonly removes = new Map<number, JudgedEntry["removes"]>();
 
   constructor(fields: Partial<Account> = {}, money: Partial<Balance> = {}, market = someMarket()) {
@@ -133,7 +133,7 @@ export class Book {
     this.desk.apply({ ok: true, result: undefined, changes, events: [] });
   }
 
-  /** What is put aside of each sign: what is held for it, and what counts against a stop-out. */
+  /** Amounts put aside of each sign: the hold for it, and the amount against a stop-out. */
   get aside(): { readonly held: bigint; readonly counted: bigint } {
     const sum = (sign: bigint) =>
       this.asides.reduce((total, { minor }) => (minor * sign > 0n ? total + minor * sign : total), 0n);
@@ -312,7 +312,7 @@ export class Book {
     }));
   }
 
-  /** What is left of each lot of credit, by the transaction that granted it. */
+  /** The rest of each lot of credit, by the transaction that granted it. */
   get lots(): Readonly<Record<string, bigint>> {
     const lots = lotsOf(this.desk.balance).map(({ transaction_id: id, minor }) => [id ?? "", minor] as const);
     return Object.fromEntries(lots);

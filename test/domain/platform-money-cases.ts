@@ -45,7 +45,7 @@ export function platformAccount(fields: Partial<Account> = {}, money: Partial<Ba
   return someAccount({ ...platform, ...fields }, { balance_minor: 100_000n, ...money });
 }
 
-/** What a decision makes of a balance, and the transaction, entries and legs that it writes. */
+/** The balance after a decision, and the transaction, entries and legs that it writes. */
 export function outcome(accountContext: AccountContext, changes: readonly Change[]) {
   let balance = accountContext.balance as unknown as Record<string, unknown>;
   for (const { set, add } of changesOf(changes, "adjust").filter(({ entity }) => entity === "balance")) {

@@ -172,7 +172,7 @@ describe("an operation that names a transaction", () => {
     ["a payout that was given back", "withdrawal", [inProcess, lost], "-100.00", "failed", 0n],
   ] as const)("joins the forward leg of %s", (_, kind, moves, amount, status, books) => {
     const { accountContext, transaction } = transactionOf(kind, { amount: "100.00", fee: "3.00" }, ...moves);
-    // What has left is not judged again; what is undecided is set aside under four eyes, see set-aside.test.ts.
+    // Money that has left is not judged again; an undecided one is set aside under four eyes, see set-aside.test.ts.
     const undecided = ["pending", "approved"].includes(transaction.status);
     const tenant = { ...accountContext.tenant, four_eyes: !undecided };
     const joined = applied({ ...accountContext, tenant }, operation(kind, amount), { named: transaction });

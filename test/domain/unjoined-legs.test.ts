@@ -122,11 +122,11 @@ describe("the markers of unjoined legs", () => {
 class TwoBooks {
   accountContext = platformAccount({}, { balance_minor: 0n, available_minor: 0n });
   readonly own = new Map<string, Transaction>();
-  /** What the platform's operations came to. */
+  /** Sum of the platform's operations. */
   theirs = 0n;
   private operations = 0;
 
-  /** What is booked here and not reported by the platform yet. */
+  /** Money that is booked here and not reported by the platform yet. */
   get unreported(): bigint {
     const booked = [...this.own.values()].flatMap((transaction) =>
       unjoinedLegsOf(transaction).filter(({ name }) => name === "reverse" || isBooked(transaction)),

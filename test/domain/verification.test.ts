@@ -13,7 +13,7 @@ function verified(expires_at: string | null, more: Partial<Client> = {}): Client
   return someClient({ verification_status: "verified", verification, ...more });
 }
 
-/** What the policy that asks for a verification everywhere says at each of its gates. */
+/** Answer of each gate of the policy that asks for a verification everywhere. */
 function gates(client: Client) {
   const on = someAccount({}, { balance_minor: 100_000n });
   const other = someAccount({ id: "acc_01JD0000000000000000000009" });

@@ -59,7 +59,7 @@ async function audit(...words: string[]): Promise<{ readonly code: number | null
 
 const verify = (...words: string[]) => audit("verify", ...words, "--brokerage", own.tenant_id);
 
-/** What a command of the last day left in the outbox, which nothing has published yet. */
+/** Outbox item of a command of the last day, which nothing has published yet. */
 async function commandOfLastDay(tenant_id: string, number: number): Promise<void> {
   const at = `${day}T23:59:5${number}.000Z`;
   const waiting: WaitingAudit = {

@@ -100,7 +100,7 @@ function pick({ refresh_token }: Tokens): { refresh_token: string } {
 
 it("no secret, token or key is in clear in a table, a stream, a queue or a log", async () => {
   await handOutSecrets();
-  // What runs behind the requests has its say too: events are published, the API key is made and deleted.
+  // Work behind the requests is searched too: events are published, the API key is made and deleted.
   await eventually(async () =>
     (await stack.api.call("GET", "/events")).text.includes("client.created") ? true : undefined,
   );

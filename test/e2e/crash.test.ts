@@ -41,7 +41,7 @@ interface Operation {
   readonly functionName: string;
   /** Makes what the operation needs and returns the operation itself, to be sent any number of times. */
   readonly prepare: () => Promise<{ account_id: string; send: () => Promise<ApiReply> }>;
-  /** What the account shows when it happened exactly once. */
+  /** The account when it happened exactly once. */
   readonly once: Shown;
 }
 

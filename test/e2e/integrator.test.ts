@@ -146,7 +146,7 @@ describe("every row on the running service", () => {
   const usedKey = randomUUID();
   beforeAll(async () => {
     application = await stack.newApplication();
-    // What is made from here on is younger than this reset, which touches none of it.
+    // Resources from here on are younger than this reset, which touches none of them.
     await application.api.call("POST", "/sandbox/reset");
     idIn(
       await application.api.call("POST", "/clients", { body: someClient(), headers: { "Idempotency-Key": usedKey } }),
@@ -217,7 +217,7 @@ describe("every row on the running service", () => {
   });
 });
 
-/** What the environment of the collection is filled in with, and a pause that keeps to the limit of a second. */
+/** Values of the collection's environment, and a pause that keeps to the limit of a second. */
 function runCollection(values: Readonly<Record<string, string>>, folder?: readonly string[]): Promise<Summary> {
   const document = buildOpenApi({ stage: "sandbox" });
   const environment = postmanEnvironment(document);
@@ -241,7 +241,7 @@ interface AuditPage {
   readonly _links: { readonly next?: { readonly href: string } };
 }
 
-/** What was asked by these requests, each with how many entries the audit has of it, once it has all that it gets. */
+/** Requests of the run, each with how many entries the audit has of it, once it has all that it gets. */
 async function entriesOf(executions: Summary["run"]["executions"], api: ApiClient): Promise<string[]> {
   const rowOf = new Map(
     tour
@@ -267,7 +267,7 @@ async function entriesOf(executions: Summary["run"]["executions"], api: ApiClien
     }
     return found;
   };
-  // What commits does not wait to be published: a later entry may be there before an earlier one.
+  // A commit does not wait to be published: a later entry may be there before an earlier one.
   const entries = await eventually(async () => {
     const found = await seen();
     const ids = new Set(found.map(({ request_id }) => request_id));

@@ -10,7 +10,7 @@ const scale = Number(process.env["LADDER_SCALE"] ?? 3000);
 /** Seconds between an attempt and the next one, as the specification has them. */
 const waits = [60, 300, 1800, 7200, 86_400];
 const scaledMs = (seconds: number) => (seconds * 1000) / scale;
-/** What a busy machine adds to a wait: waits whose difference is less mean no order of the gaps. */
+/** Delay of a wait on a busy machine: waits whose difference is less mean no order of the gaps. */
 const busyMs = 8_000;
 /** Longest time that the whole ladder takes: with all its jitter, and what a busy machine adds. */
 const wholeMs = scaledMs(95_760) * 1.1 + 30_000;

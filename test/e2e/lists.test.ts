@@ -63,7 +63,7 @@ describe("walking a list while others write into it", () => {
         }),
       );
       const known = written.flat();
-      // What is written now may be missing from a list that begins now: the index lags.
+      // New items may be missing from a list that begins now: the index lags.
       const newest = known.toSorted().at(-1) ?? "";
       await eventually(async () => (idsOf([await page("/transactions?limit=1")])[0] ?? "") >= newest || undefined);
       const writing = { on: true, made: [] as string[] };

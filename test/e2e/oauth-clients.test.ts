@@ -31,7 +31,7 @@ const server = () => ({
   jwks_uri: `${stack.baseUrl}/.well-known/jwks.json`,
 });
 
-/** What every client library does with its own words. */
+/** Token request of every client library, in its own words. */
 interface Tokens {
   readonly access: string;
   readonly refresh: string;
@@ -234,7 +234,7 @@ interface PoolTokens {
   readonly refresh_token?: string | undefined;
 }
 
-/** What every library for the sign-in of a person does with its own words. */
+/** Sign-in of a person by every library, in its own words. */
 interface SignInLibrary {
   /** Address of the authorization request. */
   readonly begin: () => Promise<string>;

@@ -6,7 +6,7 @@ import { accessToken, type Credentials } from "../../infra/tools/api-call.ts";
 import { type Stack, startStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
 
-/** What happens at the next call of the provisioning function of this kind, once. */
+/** Act at the next call of the provisioning function of this kind, once. */
 let ambush: { readonly action: RegExp; readonly phase: AwsCall["phase"]; readonly act: Act } | undefined;
 type Act = (call: AwsCall) => void | Promise<void>;
 

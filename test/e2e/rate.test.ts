@@ -52,7 +52,7 @@ async function warmUp(): Promise<void> {
 const trialMs = 200_000;
 const testMs = trialMs + 40_000;
 
-/** What 60 requests of a new application within one clock second are answered; a busy machine tries again. */
+/** Answers to 60 requests of a new application within one clock second; a busy machine tries again. */
 async function sixtyOfOneSecond(): Promise<readonly Response[]> {
   const end = performance.now() + trialMs;
   await warmUp();

@@ -41,7 +41,7 @@ describe("an integrator alone with the sandbox", () => {
     const wanted = { account_id: account.id, symbol: "EURUSD", side: "buy", type: "limit", lots: "1.00" };
     const order = await done("POST", "/sandbox/orders", { ...wanted, price: "1.09500" });
     await done("POST", "/sandbox/prices", { prices: [{ symbol: "EURUSD", ask: "1.09500" }] });
-    // What a price cannot act on within its request, its stream brings on.
+    // The stream continues the effects of a price that do not fit its request.
     const trade_id = await eventually(async () => {
       const filled = await done<{ trade_id: string | null }>("GET", `/orders/${order.id}`);
       return filled.trade_id ?? undefined;

@@ -34,8 +34,8 @@ interface Line {
 }
 
 /**
- * What the functions have logged with this text, as a search over all log groups finds it; what stands behind the last
- * end of a line is still being written.
+ * Log lines of the functions with this text, as a search over all log groups finds them; text behind the last end of a
+ * line is still being written.
  */
 function linesWith(text: string): Line[] {
   const folder = join(stack.dataDir, "logs");

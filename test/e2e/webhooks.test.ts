@@ -30,7 +30,7 @@ afterAll(async () => {
   await receiver?.stop();
 });
 
-/** What is answered at a path that does not accept. */
+/** Status at a path that does not accept. */
 const statusAt = new Map<string, number>();
 
 const at = (path: string) => `${receiver.url}${path}`;

@@ -17,7 +17,7 @@ const named = (rows: readonly Route[]) => rows.map((row) => [`${row.method} ${ro
 const guarded = routes.filter((row) => row.auth === "token");
 const onTable = guarded.filter((row) => row.grants.length > 0);
 
-/** What refuses a row of each class when every counter is full. */
+/** Limit that refuses a row of each class when every counter is full. */
 const policies: Readonly<Record<string, string>> = {
   standard: "minute",
   quotes: "quotes",

@@ -228,7 +228,7 @@ function patternOf({ path }: Route): RegExp {
 
 const required = ["type", "title", "status", "detail", "instance", "code", "request_id"] as const;
 
-/** What must be true of every answer, whatever was asked. */
+/** Rules of every answer, whatever was asked. */
 function judge({ row, parts }: Case, { status, headers, text, body }: TestAnswer): void {
   expect(status).toBeLessThan(500);
   expect(headers["X-Request-Id"]).toMatch(/^\S+$/);

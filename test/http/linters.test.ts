@@ -7,7 +7,7 @@ import type { OpenApi } from "../../shared/openapi/document.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { eventTypes, optInEventTypes } from "../../shared/schema/event-types.ts";
 
-// Two linters from outside, each with all that it recommends. What is switched off has its reason here.
+// Two linters from outside, each with all that it recommends. A rule that is switched off has its reason here.
 const spectralRules: Readonly<Record<string, "off">> = {
   // Tags stand in the order in which an integrator needs them: tokens first.
   "openapi-tags-alphabetical": "off",

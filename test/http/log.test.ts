@@ -9,7 +9,7 @@ const root = "1-5759e988-bd862e3fe1be46a994272793";
 const hex = "4bf92f3577b34da6a3ce929d0e0e4736";
 const parent = "00f067aa0ba902b7";
 
-/** What is written to the output meanwhile, line by line as JSON. */
+/** Output meanwhile, line by line as JSON. */
 function written(work: () => void): Entry[] {
   const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
   try {
@@ -23,7 +23,7 @@ function written(work: () => void): Entry[] {
   }
 }
 
-/** What Powertools for AWS Lambda writes for the same. */
+/** Line of Powertools for AWS Lambda for the same. */
 function ofPowertools(level: "info" | "warn" | "error", message: string, details: Entry): Entry {
   const lines: string[] = [];
   const logger = new Logger();

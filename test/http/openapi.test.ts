@@ -32,7 +32,7 @@ function operationOf(row: Route): Operation | undefined {
   return document.paths[row.path]?.[row.method.toLowerCase()];
 }
 
-/** What a JSON pointer in the document leads to, undefined when nothing is there. */
+/** The value of a JSON pointer in the document, undefined when nothing is there. */
 function resolve(reference: string): unknown {
   const steps = reference.replace(/^#\//, "").split("/");
   return steps.reduce<unknown>((node, step) => (node as JsonObject | undefined)?.[step], document);

@@ -16,7 +16,7 @@ import { createWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 /** Characters by what they are; each list holds the first and the last of its ranges. */
 const control = ["\u0000", "\u0007", "\t", "\n", "\r", "\u001f", "\u007f", "\u0080", "\u0085", "\u009f"];
 const halves = ["\ud800", "\udbff", "\udc00", "\udfff"];
-/** What a decoder puts for bytes that it cannot read, and what no text holds. */
+/** Characters of a decoder for bytes that it cannot read, and others that no text holds. */
 const lost = ["\ufffd", "\uffff", "\ufffe", "\ufdd0", "\u{10ffff}"];
 const direction = ["\u061c", "\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069"];
 const invisible = ["\u00ad", "\u200b", "\u2060", "\ufeff", "\u034f", "\u3164", "\u2028", "\u2029", "\u{e0041}"];
@@ -66,9 +66,9 @@ function strings(schema: z.ZodMiniType, path: string): (readonly [path: string, 
 describe("text of a request", () => {
   /** Opaque text that is decoded and never stored. */
   const elsewhere = /\/cursor$/;
-  /** What a platform calls its own things is cleaned, and the type of an item is looked at item by item. */
+  /** A platform's names of its own things are cleaned, and the type of an item is looked at item by item. */
   const ofFeed = /\/items\/0\/type$|^ack_command \/operation_id$|^send_feed_snapshot .*_(?:id|login)$/;
-  // What a token is asked with the token endpoint looks at itself: RFC 6749 gives its answers another shape.
+  // The token endpoint looks at its own parameters: RFC 6749 gives its answers another shape.
   const rows = (routes as readonly Route[]).filter(({ media }) => media !== "form_or_json");
   const places = rows.flatMap((row) =>
     [row.body, row.query].flatMap((schema) =>

@@ -202,7 +202,7 @@ describe("gateway", () => {
 /** A client reads of every 429 what it may send, that of the gateway too. */
 const exceeded = { "X-RateLimit-Limit": "'1000'", "X-RateLimit-Remaining": "'0'" };
 
-/** What the gateway refuses by itself: type, status, code, and the header that goes with it. */
+/** Refusals of the gateway by itself: type, status, code, and the header that goes with it. */
 const expected: readonly (readonly [string, number, ProblemCode, Record<string, string>])[] = [
   ["MISSING_AUTHENTICATION_TOKEN", 404, "not_found", {}],
   ["RESOURCE_NOT_FOUND", 404, "not_found", {}],

@@ -66,7 +66,7 @@ export async function synthesizeStage(options: BuildOptions): Promise<Synthesize
   }
 }
 
-/** What makes a stage whose templates are kept another one; all of it is JSON. */
+/** Options by which kept templates differ; all of them are JSON. */
 export type KeptOptions = Pick<BuildOptions, "config" | "context"> & { readonly stage: Stage };
 
 /** Files of the tests that the templates here are made from, in addition to the sources of a stage. */
@@ -154,7 +154,7 @@ export function list(value: Json): Json[] {
   return Array.isArray(value) ? value : [value];
 }
 
-/** What an IAM statement is about, in few words: `main`, `main/index/list`, `volatile`, or the expression. */
+/** Subject of an IAM statement, in few words: `main`, `main/index/list`, `volatile`, or the expression. */
 function subject(resource: Json): string {
   const text = JSON.stringify(resource);
   if (/TablesMain[0-9A-F]+StreamArn/.test(text)) return "stream";

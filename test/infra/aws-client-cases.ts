@@ -1,7 +1,7 @@
 import type { Fault } from "../support/emulator/fault-proxy.ts";
 import type * as Clients from "./fixtures/clients.ts";
 
-/** What a case may use: the bundled SDK and how to make a client of it. */
+/** Tools of a case: the bundled SDK and how to make a client of it. */
 export interface Stage {
   readonly sdk: typeof Clients;
   /** Settings of a client that talks to the proxy, with short times. */
@@ -636,7 +636,7 @@ function queueOf({ endpoint }: Settings): string {
   return `${endpoint}/123456789012/deliver`;
 }
 
-/** What a role gives to a function. */
+/** Credentials that a role gives to a function. */
 export const credentials = {
   AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
   AWS_SECRET_ACCESS_KEY: "secret",

@@ -7,7 +7,7 @@ import * as z from "zod/mini";
 import { inlined, marked, undescribed } from "../../infra/declarations.ts";
 import { rowsOf, shippedRows } from "../../infra/shipped-rows.ts";
 
-/** What the bundler keeps of a module of which `kept` alone is used. */
+/** The bundled part of a module of which `kept` alone is used. */
 async function bundled(source: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: 'export { kept } from "module";', loader: "ts" },

@@ -62,7 +62,7 @@ describe("a deployed function whose connections were idle", () => {
 
   const atMs = Date.UTC(2027, 0, 1);
 
-  /** What the counter leaves after one more request, which finds that its client does not exist. */
+  /** The remaining requests after one more, which finds that its client does not exist. */
   async function remainingAfter(): Promise<number> {
     const { event } = proxyEvent(caller, "GET", "/clients/cli_01JD0000000000000000000001", { atMs });
     const { statusCode, headers } = await handler(event, lambdaContext());

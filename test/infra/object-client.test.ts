@@ -27,7 +27,7 @@ describe("the client of S3 of the functions does what the published one does", (
     await bucket.stop();
   });
 
-  /** What each of both makes of the same calls: names and states of errors, and contents. */
+  /** Results of each of both for the same calls: names and states of errors, and contents. */
   async function outcomes(
     run: (sdk: typeof Clients, client: InstanceType<typeof Clients.S3Client>, key: string) => Promise<unknown>,
     faults: readonly Fault[] = [],

@@ -57,7 +57,7 @@ function expectedLines(route: Route): string[] {
 }
 
 /**
- * What every function may do: write its own log and its traces. What is denied of people and policies is judged for all
+ * Rights of every function: write its own log and its traces. Denials about people and policies are judged for all
  * functions of both stages at once, in test/local/governed-rights.test.ts.
  */
 function isOwn(line: string): boolean {

@@ -22,7 +22,7 @@ const noting = (file: string, more = "") => `
     ${more === "" ? "" : "await step(event);"}
   };`;
 
-/** The events in a file. What stands behind the last end of a line, all of a new file too, is still being written. */
+/** The events in a file. Text behind the last end of a line, all of a new file too, is still being written. */
 function noted(file: string): Record<string, unknown>[] {
   const path = join(notes.path, file);
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callerCode, startTestCloud, type TestCloud, type TestStack } from "./fixture.ts";
 
 const secretArn = { Ref: "Key" };
-/** What API Gateway asks a caller for besides who makes a key with tags: its id is not known yet. */
+/** Further right that API Gateway asks of a caller who makes a key with tags: its id is not known yet. */
 const tagsOfNew = `/tags/${encodeURIComponent("arn:aws:apigateway:eu-west-1::/apikeys/")}\${*}`;
 const ofPool = { UserPoolId: { Ref: "Pool" } };
 /** The least of a pool that the runner knows. */

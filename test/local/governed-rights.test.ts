@@ -4,7 +4,7 @@ import { type Resource, readAssembly } from "../../infra/local/template/assembly
 import type { Stage } from "../../shared/routes/route.ts";
 import { keptStage } from "../infra/assembly.ts";
 
-/** What says who may do what in a brokerage, by the key of its partition. */
+/** Items that say who may do what in a brokerage, by the key of their partition. */
 const brokerage = `brk_${"0".repeat(26)}`;
 const partitions = {
   owner: `${brokerage}#opr_01JD0000000000000000000000`,
@@ -37,7 +37,7 @@ const writers: Readonly<Record<keyof typeof partitions, readonly string[]>> = {
   // The watch notes on a quote in how many shards its symbol has accounts.
   quote: ["send-feed-batch", "send-feed-quotes", "watch"],
 };
-/** What writes prices in the sandbox alone: a new brokerage there begins with a market. */
+/** Functions that write prices in the sandbox alone: a new brokerage there begins with a market. */
 const sandboxPricers = ["provision", "drive-sandbox-account", "sandbox-reset", "sandbox-walk", "set-sandbox-prices"];
 
 describe.each(["sandbox", "production"] as const)("the roles of the functions of the stage %s", (stage: Stage) => {

@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { onLine } from "../../infra/local/lines.mjs";
 
-/** What is heard of bytes that arrive in pieces of this size. */
+/** Lines in bytes that arrive in pieces of this size. */
 function heard(bytes: Buffer, size: number): string[] {
   const stream = new PassThrough();
   const lines: string[] = [];

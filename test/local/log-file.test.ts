@@ -18,7 +18,7 @@ describe("a log file", () => {
 
   it("drops the lines that a full disk does not take, says so once, and goes on", () => {
     const path = join(folder, "full.log");
-    // What is written to it meets a full disk, always.
+    // A write to it always meets a full disk.
     symlinkSync("/dev/full", path);
     const said = vi.spyOn(console, "error").mockImplementation(() => undefined);
     const log = new LogFile(path, 1_000_000);

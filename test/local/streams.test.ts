@@ -56,7 +56,7 @@ class Setup {
   readonly table: Table;
   readonly batches: string[][] = [];
   readonly reports: Record<string, unknown>[] = [];
-  /** What the reader reads from. */
+  /** Database of the reader. */
   server: Pick<Database, "call"> = database;
   change: StreamChange | undefined;
   handler: (ids: string[], records: StreamRecord[]) => Outcome = () => ({ payload: undefined });

@@ -17,7 +17,7 @@ const answerMs = 30_000;
 /** The service sends a heartbeat every five minutes. */
 const quietMs = 330_000;
 
-/** What the service could not do at that moment. To subscribe twice is to subscribe once. */
+/** Errors of the service that pass. To subscribe twice is to subscribe once. */
 const temporary = new Set(["service_unavailable", "internal_error", "rate_limit_exceeded"]);
 
 interface Message {

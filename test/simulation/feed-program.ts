@@ -28,7 +28,7 @@ export interface SentItem {
 /** An account that a program trades on, by its place. */
 export type Terms = Pick<Account, "currency" | "position_mode" | "leverage">;
 
-/** What a bridge sends in one run: terms of its accounts, and items in order. */
+/** Input of a bridge in one run: terms of its accounts, and items in order. */
 export interface FeedProgram {
   readonly accounts: readonly (Terms & { readonly login: string })[];
   readonly items: readonly SentItem[];
@@ -75,7 +75,7 @@ interface OpenLots {
   units: number;
 }
 
-/** What one account of a program holds while it is written. */
+/** State of one account of a program while it is written. */
 class Writer {
   private readonly open: OpenLots[] = [];
   private readonly random: () => number;
@@ -214,7 +214,7 @@ export function feedProgram(seed: number, accountCount: number, executions: numb
   return { accounts, items, executions };
 }
 
-/** What is compared of an account: everything that does not depend on when and under which identifier it was made. */
+/** Compared members of an account: everything that does not depend on when and under which identifier it was made. */
 interface Outcome {
   readonly balance: string;
   readonly credit: string;
@@ -224,7 +224,7 @@ interface Outcome {
   readonly ledger: readonly string[];
 }
 
-/** What is compared of a position, as a text. */
+/** Compared members of a position, as a text. */
 function positionText(
   position: Pick<Position, "symbol" | "side" | "lots" | "open_price" | "margin_terms"> & Fields,
 ): string {
@@ -233,7 +233,7 @@ function positionText(
   return JSON.stringify([symbol, side, lots, open_price, terms, margin_ratio, String(swap_minor), source, stop_loss]);
 }
 
-/** What is compared of a trade, as a text. */
+/** Compared members of a trade, as a text. */
 function tradeText(trade: Fields): string {
   const { source_trade_id, status, lots, initial_lots, open_price, open_at, close_price, close_reason } = trade;
   const money = ["gross_minor", "service_gross_minor", "commission_minor", "swap_minor"].map((name) =>
@@ -253,7 +253,7 @@ type ProgramItem = Extract<
   { type: "execution" | "swap" | "position_update" | "deal_reversal" | "account_update" | "balance_operation" }
 >;
 
-/** What the same items come to, each applied once and in order, in memory. */
+/** Result of the same items, each applied once and in order, in memory. */
 export function modelOf(
   { accounts, items }: FeedProgram,
   sourceName: string,
@@ -298,7 +298,7 @@ const unnamed = {
   said: undefined,
 };
 
-/** What the decision about an item is. */
+/** The decision about an item. */
 function decided(
   { state }: TradingDesk,
   market: Market,
@@ -339,7 +339,7 @@ function isList(raw: RawValue | undefined): raw is readonly RawValue[] {
   return Array.isArray(raw);
 }
 
-/** What the items of a table come to for these accounts. */
+/** Result of the items of a table for these accounts. */
 export function outcomesOf(all: readonly RawItem[], ids: readonly string[]): Outcome[] {
   const byAccount = new Map<string, Record<string, unknown>[]>();
   for (const item of all.map(plain)) {

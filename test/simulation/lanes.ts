@@ -74,7 +74,7 @@ interface Rest {
 
 const { firstConcurrency, unprovenConcurrency, retryConcurrency } = stageConfig("sandbox").deliveries;
 const startMs = Date.parse(decisionTime);
-/** What reading, moving and recording take, and what an honest receiver takes; only that they are short matters. */
+/** Times of reading, moving and recording, and of an honest receiver; only that they are short matters. */
 const workMs = 20;
 const answerMs = 100;
 const { messages_per_invocation } = limits.queues;

@@ -44,7 +44,7 @@ const walk = fc.record({
   ticks: fc.array(tick, { minLength: 12, maxLength: 20 }),
 });
 
-/** What margin needs at 1:100 for a lot of each symbol, in units of the account, roughly. */
+/** Margin at 1:100 for a lot of each symbol, in units of the account, roughly. */
 const perLot: Readonly<Record<string, number>> = { USD: 1100, EUR: 1000, JPY: 165_000 };
 
 let api: TestApi;
@@ -88,7 +88,7 @@ async function brokerageOf({
   return { tenant: caller.tenant_id, ids, floor };
 }
 
-/** What became of accounts: their money, and what was announced of each in the order of its commits. */
+/** Final state of accounts: their money, and the events of each in the order of its commits. */
 async function outcomeOf(ids: readonly string[]): Promise<unknown[]> {
   const items = await scanTable(api.emulator);
   const outboxes = items.filter(({ et }) => et === "OUTBOX").toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));

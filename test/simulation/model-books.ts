@@ -1,6 +1,6 @@
 /**
- * What the API promises, written a second time from its documentation: small, in plain amounts of minor units, and with
- * nothing of the service in it. A model of one brokerage says of each call what must be answered, and what is then so.
+ * The promises of the API, written a second time from its documentation: small, in plain amounts of minor units, and
+ * with nothing of the service in it. A model of one brokerage has the right answer to each call and the state after it.
  */
 export interface Books {
   four_eyes: boolean;
@@ -12,7 +12,7 @@ export interface Books {
   readonly kept: Map<string, { readonly request: string; readonly answer: Answered }>;
 }
 
-/** What the model knows of a client. */
+/** A client of the model. */
 export interface ModelClient {
   readonly email: string;
   readonly external_id: string | null;
@@ -25,7 +25,7 @@ export interface ModelClient {
 
 type TradingMode = "full" | "close_only" | "none";
 
-/** What the model knows of an account; amounts in minor units. */
+/** An account of the model; amounts in minor units. */
 export interface ModelAccount {
   readonly client_id: string;
   readonly currency: "USD" | "JPY";
@@ -39,7 +39,7 @@ export interface ModelAccount {
   version: number;
 }
 
-/** What the model knows of a deposit or a withdrawal. */
+/** A deposit or a withdrawal of the model. */
 export interface ModelTransaction {
   readonly kind: "deposit" | "withdrawal";
   readonly account_id: string;
@@ -64,7 +64,7 @@ export type TransactionState =
   | "failed"
   | "returned";
 
-/** What a call wants, with the identifiers that it names. */
+/** Intent of a call, with the identifiers that it names. */
 export type Intent =
   | { readonly do: "create_client"; readonly email: string; readonly external_id: string | null }
   | { readonly do: "client_status"; readonly client: string; readonly to: ModelClient["status"] }
@@ -115,7 +115,6 @@ export interface Call {
   readonly request: string;
 }
 
-/** What was answered. */
 export interface Answered {
   readonly status: number;
   readonly text: string;

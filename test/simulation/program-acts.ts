@@ -4,11 +4,11 @@ import type { Books, Call, Intent } from "./model-books.ts";
 
 /** One command of a program. Numbers choose among what there is when its turn comes, so any part of a program runs. */
 export interface Command {
-  /** Which of the three brokerages acts. */
+  /** Number of the brokerage among the three. */
   readonly tenant: number;
-  /** Which of its two applications. */
+  /** Number of the application among its two. */
   readonly application: number;
-  /** What it acts on, counted from the newest. */
+  /** Resource that it acts on, counted from the newest. */
   readonly target: number;
   /** It names what belongs to the next brokerage. */
   readonly foreign: boolean;
@@ -17,7 +17,7 @@ export interface Command {
   readonly act: Act;
 }
 
-/** What a command does; the intents of the model without their identifiers. */
+/** Effect of a command; the intents of the model without their identifiers. */
 export type Act =
   | { readonly do: "create_client"; readonly email: number; readonly external_id: number | null }
   | Without<"client_status", "client">

@@ -159,7 +159,7 @@ class Run {
     if (found.length > 0) throw new Broken([`The oracle found, ${when}:`, ...found].join("\n"));
   }
 
-  /** What every few commands are sent by first: an application without any scope, to which everything is refused. */
+  /** First sends every few commands by an application without any scope, to which everything is refused. */
   private async sendWithoutScope({ tenant, method, address, body, intent }: Sent): Promise<void> {
     const parts = { application: 2, ...(body === undefined ? {} : { body }) };
     const answer = await this.ask(tenant, method, address, parts);

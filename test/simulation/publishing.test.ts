@@ -97,7 +97,7 @@ class Pipeline {
     this.take();
   }
 
-  /** What was sent reaches the queue. */
+  /** Takes the sent messages to the queue. */
   private take(): void {
     for (const { group = "", body, deduplication = "" } of api.queues.takeFrom("publish.fifo")) {
       this.queue.send({ group, deduplication, body: JSON.stringify(body) }, 0);
@@ -143,7 +143,7 @@ async function judge(pipeline: Pipeline): Promise<void> {
 }
 
 it("loses no wake-up: whatever dies, repeats or is lost, all is numbered one sweep and one timeout later", async () => {
-  // What was committed is due for the sweep at once.
+  // Commits are due for the sweep at once.
   process.env["TIME_SCALE"] = "1000000";
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 10, maxLength: 40 }), async (acts) => {

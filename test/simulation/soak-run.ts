@@ -15,10 +15,10 @@ import { type Receiver, startReceiver } from "../support/stack/receiver.ts";
 import { quantiles, register } from "../support/stack/webhooks.ts";
 import { eventually } from "../support/wait.ts";
 
-/** What may be wrong with an endpoint. */
+/** Faults of an endpoint. */
 export type SickEndpoint = "failing" | "silent" | "dead";
 
-/** What is run. */
+/** Options of a run. */
 export interface SoakOptions {
   readonly assemblyDir: string;
   /** Events that are written; each goes to every endpoint. */
@@ -43,7 +43,7 @@ export interface SoakOptions {
   readonly log: (line: string) => void;
 }
 
-/** What came of it. */
+/** Result of a run. */
 export interface SoakReport {
   /** Sentences of the oracles; empty when nothing was lost. */
   readonly faults: readonly string[];
@@ -198,7 +198,7 @@ class Soak {
     return this.latencies().length >= this.confirmed.length * this.options.healthy ? true : undefined;
   }
 
-  /** The table, once nothing in it waits any more. What waits for ever is a finding of the oracles. */
+  /** The table, once nothing in it waits any more. An item that waits for ever is a finding of the oracles. */
   private async itemsAtRest(tenantId: string): Promise<RawItem[]> {
     let [fewest, sinceMs] = [Number.POSITIVE_INFINITY, Date.now()];
     for (;;) {

@@ -5,7 +5,7 @@ import { machineNode } from "./machine-node.ts";
 
 const tsx = fileURLToPath(new URL("../../node_modules/tsx/dist/loader.mjs", import.meta.url));
 
-/** What a command wrote, and the code that it ended with. */
+/** Output of a command, and the code that it ended with. */
 export interface Ran {
   readonly code: number | null;
   readonly stdout: string;

@@ -13,7 +13,7 @@ export function framed(type: string, seq: number | string, body: string, header:
   return `${text}10=${String(sum).padStart(3, "0")}\x01`;
 }
 
-/** What a test changes of the header; `length` is added to BodyLength. */
+/** Changes of a test to the header; `length` is added to BodyLength. */
 export interface FixHeader {
   readonly version?: string;
   readonly sender?: string;

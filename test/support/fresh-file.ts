@@ -2,8 +2,8 @@
  * Runs before every file of a project without isolation, whose files share the process of their worker: a file finds no
  * module of this repository loaded, so that neither what a module keeps nor a client of the file before is there, and
  * the environment, the clock and the variables that the worker started with. Packages stay loaded, which is what saves
- * time. What is kept on `globalThis` or in a package stays, so tests keep nothing there; only the judge of answers
- * keeps what it compiled of the document, and the emulators their server.
+ * time. Values on `globalThis` or in a package stay, so tests keep nothing there; only the judge of answers keeps what
+ * it compiled of the document, and the emulators their server.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { inject, vi } from "vitest";
@@ -16,7 +16,7 @@ const kept = globalThis as {
 
 kept.testFolder = inject("notesDir");
 
-/** What the worker started with; this module is loaded for every file, and only the first one sees it. */
+/** Environment at the worker's start; this module is loaded for every file, and only the first one sees it. */
 kept.testEnvironment ??= { object: process.env, variables: { ...process.env } };
 
 const { object, variables } = kept.testEnvironment;

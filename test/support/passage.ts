@@ -9,10 +9,10 @@ export interface Message {
   readonly bytes: Buffer;
 }
 
-/** What becomes of a message: the one to send on in its place, or an answer without the server. */
+/** Fate of a message: the one to send on in its place, or an answer without the server. */
 export type Forwarded = { readonly on: string } | { readonly back: string };
 
-/** What a passage does with the messages of a connection, one after the other. */
+/** Acts of a passage on the messages of a connection, one after the other. */
 export interface Passing {
   /** A request that came. */
   readonly request: (request: Message) => Promise<Forwarded>;
@@ -75,7 +75,7 @@ function pass(client: Socket, service: Socket, { request, answer }: Passing): vo
     else fail();
   });
   service.once("close", () => client.destroy());
-  // What a client no longer waits for is done all the same, as by the service.
+  // A request that its client no longer waits for is done all the same, as by the service.
   client.once("close", () => (isWaiting ? undefined : service.destroy()));
 }
 

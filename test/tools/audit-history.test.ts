@@ -19,7 +19,7 @@ interface Kept {
 
 let kept: Kept[];
 let locked: boolean;
-/** What the server answers to a request for versions instead of them. */
+/** Answer of the server to a request for versions instead of them. */
 let refusal: readonly [status: number, code: string] | undefined;
 beforeEach(() => {
   kept = [...contents.keys()].toSorted().map((key) => ({ key }));
@@ -61,7 +61,7 @@ function listPage(prefix: string): string {
 
 const errorOf = (code: string) => `<Error><Code>${code}</Code><Message>No.</Message></Error>`;
 
-/** What S3 answers about a versioned bucket. */
+/** S3 with a versioned bucket. */
 const server = createServer(({ url = "" }, response) => {
   const { pathname, searchParams: query } = new URL(url, "http://s3");
   const answer = (status: number, body: string | Uint8Array) => response.writeHead(status).end(body);
@@ -86,7 +86,7 @@ const source = bucketSource("audit", {
   maxAttempts: 1,
 });
 
-/** What the check finds at fault, by brokerage, and why it checked no history. */
+/** Faults that the check finds, by brokerage, and why it checked no history. */
 async function found(): Promise<{ readonly faults: unknown; readonly unchecked?: string }> {
   const { faults: further, ...rest } = await checkHistory(source.history, "");
   const options = { prefix: "", until: firstDay, progress: () => undefined, sealed: () => undefined, further };

@@ -143,7 +143,7 @@ describe("the journal of a bridge", () => {
       const all = length === whole.length;
       const expected = all ? [42, "D-0", "D-1", "D-2", "D-2#2", "D-2#3"] : [41, "D-0"];
       expect([again.cursor, ...deals]).toEqual(expected);
-      // What the venue then repeats makes the same journal.
+      // A repetition by the venue then makes the same journal.
       if (!all) await again.record([fill("D-1", "buy", "0.10"), adjusted, fill("D-2", "sell", "0.30")], 42);
       expect(again.unsent(100)).toEqual(journal.unsent(100));
       expect(again.book.stored()).toEqual(journal.book.stored());

@@ -39,7 +39,7 @@ const all: Subscription = { id: "all", channels: [{ name: "events", after_sequen
 const some: Subscription = { id: "some", channels: [{ name: "events", types: ["b"], after_sequence: "0" }] };
 const news: Subscription = { id: "news", channels: [{ name: "events" }] };
 
-/** What handlers got, by subscription. */
+/** Messages of the handlers, by subscription. */
 class Seen {
   readonly events = new Map<string, number[]>();
   readonly statuses: string[] = [];

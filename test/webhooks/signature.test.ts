@@ -17,7 +17,7 @@ interface Arrived {
 
 type Judge = (arrived: Arrived, secret: string) => unknown;
 
-/** What integrators install, unchanged: each throws when it does not believe a call. */
+/** Packages that integrators install, unchanged: each throws when it does not believe a call. */
 const judges: Readonly<Record<string, Judge>> = {
   stripe: ({ body, headers }, key) => Stripe.webhooks.constructEvent(body, headers["X-Service-Signature"] ?? "", key),
   standardwebhooks: ({ body, headers }, key) => new StandardWebhook(key).verify(body, headers),

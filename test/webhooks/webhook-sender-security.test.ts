@@ -63,7 +63,7 @@ describe("time", () => {
       expect(duration_ms).toBeGreaterThanOrEqual(limits.webhooks.attempt_timeout_ms - 10);
       expect(duration_ms).toBeLessThan(limits.webhooks.attempt_timeout_ms + second);
     }
-    // What decides is known, so the worker is free for others.
+    // The result is known, so the worker is free for others.
     for (const { duration_ms } of results.slice(3)) {
       expect(duration_ms).toBeGreaterThanOrEqual(limits.webhooks.reply_ms - 10);
       expect(duration_ms).toBeLessThan(limits.webhooks.reply_ms + second);

@@ -281,7 +281,7 @@ describe("a reply", () => {
     const result = await send(url);
     expect(result).toMatchObject({ http_status: 200, error: null });
     expect(result.duration_ms).toBeLessThan(3000);
-    // What the sockets of both sides hold is more than what is read of it.
+    // The sockets of both sides hold more than what is read of them.
     expect(written).toBeLessThan(20_000_000);
     expect(result.response_excerpt).toHaveLength(limits.webhooks.excerpt_max_bytes);
   });

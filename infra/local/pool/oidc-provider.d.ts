@@ -2,7 +2,7 @@
 declare module "oidc-provider" {
   import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 
-  /** What the library knows at the end of a request. */
+  /** State of the library at the end of a request. */
   export interface OidcContext {
     readonly route: string;
     readonly result?: { readonly consent?: { readonly grantId?: string } };

@@ -3,7 +3,7 @@ import { Agent, request } from "node:http";
 
 const agent = new Agent({ keepAlive: true });
 
-/** What one call to DynamoDB costs without any library: signed by hand (AWS Signature Version 4), sent by Node. */
+/** Cost of one call to DynamoDB without any library: signed by hand (AWS Signature Version 4), sent by Node. */
 export async function handler(): Promise<{ statusCode: number; body: string }> {
   const endpoint = new URL(process.env["AWS_ENDPOINT_URL_DYNAMODB"] ?? "");
   const body = JSON.stringify({

@@ -1,7 +1,7 @@
 import { median } from "../measure.ts";
 import { type Compared, type Contestant, contestants, frameworks } from "./bundles.ts";
 
-/** What one process took, in milliseconds of a processor. */
+/** Times of one process, in milliseconds of a processor. */
 export interface Taken {
   readonly init_ms: number;
   readonly first_ms: number;
@@ -25,7 +25,7 @@ export type Figures = Readonly<Record<Time, Ratio>> & { readonly kibibytes: numb
 /** Figures of all contestants by request. */
 export type Comparison = Readonly<Record<Compared, Readonly<Record<Contestant, Figures>>>>;
 
-/** What each contestant took in one round. */
+/** Times of each contestant in one round. */
 export type Round = Readonly<Record<Contestant, Taken>>;
 
 const read: Readonly<Record<Time, (taken: Taken) => number>> = {

@@ -106,7 +106,7 @@ async function assertSameWork(workload: Workload, outdir: string, name: Compared
   }
 }
 
-/** What must be the same of an answer: all but what belongs to one request and one client alone. */
+/** The part of an answer that must be the same: all but what belongs to one request and one client alone. */
 function comparable({ answer }: Sample) {
   if (answer === undefined) throw new Error("The sample shows no answer.");
   const { headers = {}, multiValueHeaders = {}, body, isBase64Encoded } = answer satisfies ShownAnswer;

@@ -3,17 +3,17 @@ import { Progress } from "./progress.ts";
 import type { Row } from "./rows.ts";
 
 /**
- * What must hold; the command fails when a row misses. `first` is the processor time of the first request over that of
- * the no-op handler's whole process in the same round: 8 ms where that takes 26.7, as on the machine that the bounds
- * were set on. A row of one round trip, the counter beside it, keeps to it; `first_of_several` is for those that wait
- * for one answer before they can ask for the next, and for lists with their 25 items (ADR 0017).
+ * Bounds; the command fails when a row misses. `first` is the processor time of the first request over that of the
+ * no-op handler's whole process in the same round: 8 ms where that takes 26.7, as on the machine that the bounds were
+ * set on. A row of one round trip, the counter beside it, keeps to it; `first_of_several` is for those that wait for
+ * one answer before they can ask for the next, and for lists with their 25 items (ADR 0017).
  */
 const most = { kibibytes: 206, ratio: 2.9, first: 8 / 26.7, first_of_several: 22 / 26.7 };
 
 /** Requests of a row that are measured warm, after as many others. */
 export const warmRequests = 300;
 
-/** What was measured of a row; times are of the processor. */
+/** Figures of a row; times are of the processor. */
 export interface Measured extends Row {
   readonly ratio: number;
   readonly ratio_spread: number;
@@ -28,7 +28,7 @@ export interface Measured extends Row {
 /** Weight of a process with warm requests in the progress, where one without them is 1. */
 const warmWeight = 4;
 
-/** What came of the rounds. */
+/** Result of the rounds. */
 export interface MeasuredAll {
   readonly measured: readonly Measured[];
   /** Rounds that were made. */

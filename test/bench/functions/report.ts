@@ -6,7 +6,7 @@ const number = (value: number | undefined, digits = 1) => (value === undefined ?
 
 const table = (rows: readonly (readonly string[])[]) => rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
-/** What a request is billed for at the prices: its processor time and two round trips to DynamoDB. */
+/** Billed time of a request at the prices: its processor time and two round trips to DynamoDB. */
 const billedMs = 10;
 
 const heads = [
@@ -58,7 +58,7 @@ Capacity units are what the server reports, indexes and the rate counter include
 const notes = `Dollars are for ${prices.region} at the prices of ${prices.read_on} (\`prices.ts\`): gateway,
 ${billedMs} ms of a function and DynamoDB, without logs.`;
 
-/** What the last complete run measured of a function. */
+/** Figures of a function in the last complete run. */
 export interface Recorded {
   /** SHA-256 of its bundle, the first 16 digits. */
   readonly digest: string;
@@ -67,7 +67,7 @@ export interface Recorded {
   readonly first_ratio?: number;
 }
 
-/** What later runs compare with, by the name of the function. */
+/** Figures that later runs compare with, by the name of the function. */
 export function recordOf(rows: readonly Measured[]): Readonly<Record<string, Recorded>> {
   const rounded = (value: number) => Number(value.toFixed(3));
   const own = rows.filter(({ baseline }) => !baseline);
@@ -82,7 +82,7 @@ export function recordOf(rows: readonly Measured[]): Readonly<Record<string, Rec
   );
 }
 
-/** What changed of each row since the last complete run. */
+/** Changes of each row since the last complete run. */
 export function changeReport(rows: readonly Measured[], before: Readonly<Record<string, Recorded>>): string {
   const moved = (was: number | undefined, is: number | undefined, digits: number) =>
     was === undefined ? number(is, digits) : `${number(was, digits)} → ${number(is, digits)}`;

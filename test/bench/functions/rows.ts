@@ -31,7 +31,7 @@ export interface Row extends Bundled {
   readonly api: boolean;
 }
 
-/** What every ratio is taken to, and what one call takes at least. */
+/** Baselines of every ratio, and the least that one call takes. */
 const baselines = {
   empty: "the no-op handler",
   tls: "the no-op handler, node:https loaded",

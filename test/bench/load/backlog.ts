@@ -11,13 +11,13 @@ import type { MemorySample } from "./figures.ts";
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** What waits: how much of it, and for how long the oldest has. */
+/** Number of waiting items, and the age of the oldest. */
 export interface Waiting {
   readonly count: number;
   readonly oldest_ms: number;
 }
 
-/** What waits to be published, and to be delivered; an event with deliveries that are not stored yet is one of them. */
+/** Items that wait to be published, and to be delivered; an event whose deliveries are not stored yet is one. */
 export interface Backlog {
   readonly outbox: Waiting;
   readonly deliveries: Waiting;

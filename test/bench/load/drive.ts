@@ -74,7 +74,7 @@ export class Brokerage {
       await new Promise((resolve) => setTimeout(resolve, dueMs - Date.now()));
       const endpoint = endpointAt(this.random());
       const one = this.send(endpoint, loop === "open" ? dueMs : Date.now()).then(told, (error: Error) => {
-        // What fetch fails of is the cause of its error.
+        // An error of fetch has the reason as its cause.
         this.errors.push(`${endpoint} was not answered: ${error.cause ?? error}`);
       });
       if (loop === "open") begun.push(one);
@@ -83,7 +83,7 @@ export class Brokerage {
     await Promise.all(begun);
   }
 
-  /** What was written, what the API lists of it by now, so many events to a page, and what the receiver got. */
+  /** Writes, the events that the API lists by now, so many to a page, and those that the receiver got. */
   async counts(limit = 100): Promise<EventCounts> {
     const published = new Map<string, string>();
     let path: string | undefined = `/events?limit=${limit}`;
@@ -135,7 +135,7 @@ interface EventPage {
   readonly _links: { readonly next?: { readonly href: string } };
 }
 
-/** What a receiver got: identifiers of events by path, and how long each took from its commit. */
+/** Receipts of a receiver: identifiers of events by path, and how long each took from its commit. */
 export class Inbox {
   /** Milliseconds from the commit to the first receipt. */
   readonly latencies: number[] = [];

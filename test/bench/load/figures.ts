@@ -62,7 +62,7 @@ export interface MemorySample {
   readonly functions: number;
 }
 
-/** What is still flat: the part by which the last quarter may exceed the second one, and megabytes that are noise. */
+/** Bound of flat memory: the part by which the last quarter may exceed the second one, and megabytes that are noise. */
 const flat = { part: 0.15, mb: 16 };
 
 /** Whether a memory stays where it is: its mean in the last quarter against that in the second, past the warm-up. */
@@ -75,7 +75,7 @@ export function isFlat(values: readonly number[]): boolean {
   return after <= before * (1 + flat.part) + flat.mb;
 }
 
-/** What was written, published and received of one application, by the identifiers of events. */
+/** Written, published and received events of one application, by their identifiers. */
 export interface EventCounts {
   /** `type resource` of what writes were answered. */
   readonly written: readonly string[];
@@ -84,7 +84,7 @@ export interface EventCounts {
   readonly received: ReadonlySet<string>;
 }
 
-/** What is missing: writes without an event, and events that the receiver did not get. */
+/** Missing events: writes without one, and events that the receiver did not get. */
 export function missingOf({ written, published, received }: EventCounts) {
   const left = new Map<string, number>();
   for (const about of published.values()) left.set(about, (left.get(about) ?? 0) + 1);

@@ -14,7 +14,7 @@ function table(head: readonly string[], rows: readonly (readonly (string | numbe
   return [line(head), line(head.map((_, at) => (at === 0 ? "---" : "---:"))), ...rows.map(line)].join("\n");
 }
 
-/** What LOAD.md says about a run. */
+/** Text of LOAD.md about a run. */
 export function reportOf(told: Told, report: LoadReport): string {
   return [
     introduction(told, report),

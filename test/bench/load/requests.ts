@@ -5,7 +5,7 @@ import type { Route } from "../../../shared/routes/route.ts";
 import type { EventType } from "../../../shared/schema/event-types.ts";
 import { someClient } from "../../support/stack/api-client.ts";
 
-/** What an application knows of its own brokerage: the newest identifiers of each kind. */
+/** Resources of an application's brokerage: the newest identifiers of each kind. */
 export interface Known {
   readonly clients: string[];
   readonly accounts: string[];

@@ -17,7 +17,7 @@ interface Point {
   readonly p99: number;
 }
 
-/** What is run. */
+/** Options of a run. */
 export interface LoadOptions {
   readonly assemblyDir: string;
   readonly loop: Loop;
@@ -31,7 +31,7 @@ export interface LoadOptions {
   readonly log: (line: string) => void;
 }
 
-/** What came of it. */
+/** Result of a run. */
 export interface LoadReport {
   readonly answered: readonly Answered[];
   readonly points: readonly Point[];

@@ -17,7 +17,7 @@ const symbol = "EURUSD";
 export async function price({ tenant, bid, ask }: { tenant: string; bid: string; ask: string }): Promise<void> {
   const now = nowIso();
   const quote = someQuote(symbol, [bid, ask], { time: now, received_at: now });
-  // What else stands on the quote stays: how many shards of the exposure index its symbol uses.
+  // The other members of the quote stay: how many shards of the exposure index its symbol uses.
   await changeItem(quotes.key(tenant, symbol), { set: { ...typeTag(quotes.et), ...quote, tenant_id: tenant } });
 }
 

@@ -19,7 +19,7 @@ export interface PublishingRun {
   readonly timings?: Partial<Timings>;
 }
 
-/** What a run came to. Latencies are in milliseconds from the commit. */
+/** Result of a run. Latencies are in milliseconds from the commit. */
 export interface Published {
   readonly commits: number;
   /** Percent of the commits that a spent partition refused in the end. */
@@ -137,7 +137,7 @@ export async function measurePublishing(run: PublishingRun): Promise<Published> 
   const half = simulation.elapsedMs - (run.seconds * 1000) / 2;
   const inHalf = (times: readonly number[]) =>
     times.filter((ms) => ms >= half && ms < beganMs + run.seconds * 1000).length / (run.seconds / 2);
-  // What waits is published as well, so that its time counts.
+  // Waiting events are published as well, so that their time counts.
   const perSecond = { events: inHalf(watch.publishedMs), deliveries: inHalf(watch.deliveredMs) };
   await simulation.run(drainMs, () => watch.backlog === 0 && watch.deliveredMs.length >= owed(watch, run));
   const { sent, lost, throttled } = publishingOf(database.counts);

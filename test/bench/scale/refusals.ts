@@ -19,7 +19,7 @@ export interface FloodRun {
   readonly actions: number;
 }
 
-/** What it came to. Latencies are in milliseconds from a commit to its event. */
+/** Result of a flood. Latencies are in milliseconds from a commit to its event. */
 export interface Flood {
   readonly p50: number;
   readonly p99: number;
@@ -105,7 +105,7 @@ function refusalOf(number: number, { actors, actions }: FloodRun, at: string): P
   };
 }
 
-/** What the tallies say: what has an entry of its own, and what is counted, which shares one. */
+/** Refusals in the tallies: those with an entry of their own, and those that are counted and share one. */
 function accountedIn({ database, mainTable }: Stage): number {
   let sum = 0;
   for (const item of database.tables.items(mainTable)) {

@@ -133,7 +133,6 @@ limit.`,
   };
 }
 
-/** What the tables of ticks are made with. */
 type TickOptions = Pick<TickRun, "assemblyDir" | "seed">;
 
 async function tickTable(options: TickOptions): Promise<Table> {

@@ -15,7 +15,7 @@ export interface TickRun {
   readonly seconds: number;
 }
 
-/** What a tick came to. Times are in milliseconds from the price to the commit of an account's evaluation. */
+/** Result of a tick. Times are in milliseconds from the price to the commit of an account's evaluation. */
 export interface Ticked {
   readonly evaluated: number;
   readonly p50: number;

@@ -10,7 +10,7 @@ import { quantile } from "../load/figures.ts";
 import { Reader } from "./reader.ts";
 import { measureTicks, type TickFigures } from "./ticks.ts";
 
-/** What is measured. */
+/** Options of a measurement. */
 export interface StreamOptions {
   readonly assemblyDir: string;
   readonly connections: number;
@@ -29,7 +29,7 @@ export interface Receipt {
   readonly p99: number;
 }
 
-/** What came of it. */
+/** Result of a measurement. */
 export interface StreamFigures {
   readonly lone: Receipt;
   readonly replay: { readonly events: number; readonly ms: number };

@@ -38,7 +38,7 @@ export class Reader {
   private readonly socket: WebSocket;
   private readonly unanswered = new Map<string, NodeJS.Timeout>();
   private channels: Readonly<Record<string, object>> = {};
-  /** What the service said of the end of the connection. */
+  /** Reason of the service for the end of the connection. */
   private closing = "without a reason";
   private changed: () => void = () => undefined;
 

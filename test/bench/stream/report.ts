@@ -4,7 +4,7 @@ import { tickLines } from "./ticks.ts";
 const medianBoundMs = 500;
 const replayBoundMs = 10_000;
 
-/** What must not be, in sentences. */
+/** Faults of the figures, in sentences. */
 export function faultsOf({ lone, replay, crowd, stalled, faults }: StreamFigures): string[] {
   return [
     ...faults,

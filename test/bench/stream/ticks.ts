@@ -11,7 +11,7 @@ export interface TickOptions {
   readonly seconds: number;
 }
 
-/** What one subscription to the symbol received. */
+/** Receipts of one subscription to the symbol. */
 export interface TickReceipt {
   readonly maxPerSecond: number;
   readonly quotes: number;
@@ -20,7 +20,7 @@ export interface TickReceipt {
   readonly lastIsNewest: boolean;
 }
 
-/** What came of a symbol that ticks. */
+/** Result for a symbol that ticks. */
 export interface TickFigures {
   readonly sent: number;
   readonly sentPerSecond: number;

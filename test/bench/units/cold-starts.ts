@@ -9,7 +9,7 @@ export const monthlyRequests = [50_000, 100_000, 300_000, 1_000_000, 3_000_000, 
 /** How long Lambda keeps an environment that has nothing to do, minutes: nothing is promised, this is what is seen. */
 const idleMinutes = [15, 5] as const;
 
-/** What the authorizer reads of a holder, and its processor time, ms (`units.json`, `npm run bench:latency`). */
+/** Reads of the authorizer for a holder, and its processor time, ms (`units.json`, `npm run bench:latency`). */
 const authorizerMs = 10;
 
 interface Kept {
@@ -34,7 +34,7 @@ function startingShare(per_ms: number, takes_ms: number, { idle_minutes, warm }:
   return none + (1 - none) * busy * noSecond;
 }
 
-/** What a request takes on average over the stated mix, with the starts of its function and of the authorizer, ms. */
+/** Average time of a request over the stated mix, with the starts of its function and of the authorizer, ms. */
 export function averageWithStarts(requests: number, kept: Kept): number {
   const per_ms = requests / (traffic.hours_per_month * 3_600_000);
   const whole = Object.values(mix).reduce((sum, part) => sum + part, 0);

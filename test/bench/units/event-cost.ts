@@ -6,13 +6,13 @@ import { commitAtRate, scaleTenant } from "../scale/publishing.ts";
 
 const run = { rate: 5, seconds: 20 };
 
-/** What a run lasts: the commits, and until the sweep has seen to the last event. A whole number of sweeps. */
+/** Length of a run: the commits, and until the sweep has seen to the last event. A whole number of sweeps. */
 const wholeMs = 180_000;
 
 /**
- * What one event causes after its commit: commits five times a second for a while in the model and counts what follows,
- * to the sweep that takes the last event out of the due index. What the stage does without any event in the same time
- * does not count, nor do the write units of the commits. `audited` says whether the audit gets an entry of each commit.
+ * Work of one event after its commit: commits five times a second for a while in the model and counts what follows, to
+ * the sweep that takes the last event out of the due index. The stage's work without any event in the same time does
+ * not count, nor do the write units of the commits. `audited` says whether the audit gets an entry of each commit.
  */
 export async function eventWork(
   program: Program,
@@ -69,7 +69,7 @@ const tickMs = 1000;
 const ticksMs = (ticks + 10) * tickMs;
 
 /**
- * What one price causes behind the request that brought it, for an account with a position in its symbol whose margin
+ * Work of one price behind the request that brought it, for an account with a position in its symbol whose margin
  * status it does not change: its record in the stream, and who reads it. The write of the price itself does not count.
  */
 export async function tickWork(program: Program, assemblyDir: string): Promise<BackgroundWork> {
@@ -108,7 +108,7 @@ function shareOf(busy: BackgroundWork, idle: BackgroundWork, count: number): Bac
   };
 }
 
-/** What a stage did during some work. */
+/** Work of a stage during a call. */
 async function workOf(stage: Stage, work: () => Promise<void>): Promise<BackgroundWork> {
   const counts = () => ({ ...stage.database.counts, ...functionsOf(stage) });
   const begun = counts();

@@ -8,7 +8,7 @@ import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { unitsOf } from "../../support/emulator/watched-endpoint.ts";
 import type { RowCost } from "../workload.ts";
 
-/** What a commit of trading or a batch costs; `per` is how many items it has. */
+/** Cost of a commit of trading or a batch; `per` is how many items it has. */
 export interface TradingCost {
   readonly name: string;
   readonly kind: "commit" | "batch";

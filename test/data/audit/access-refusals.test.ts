@@ -22,7 +22,7 @@ const work = publishing(api);
 
 const reported = () => api.queues.takeFrom("refusals").map(({ body }) => body as unknown as PolicyRefusal);
 
-/** What was reported, and that nothing of it is a secret or a token of the application. */
+/** The reported refusals; none of them has a secret or a token of the application. */
 function reportedOf({ credentials }: OwnApplication, ...tokens: string[]): (string | null)[][] {
   const refusals = reported();
   const text = JSON.stringify(refusals);

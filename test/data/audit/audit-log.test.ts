@@ -207,7 +207,7 @@ describe("a raw item of the audit", () => {
     expect(await broken(caller)).toMatchObject({ kind: "changed", sequence: "8" });
     await putRaw(api, itemOf(auditPages, { ...page, body: Buffer.from("x") }));
     expect(await broken(caller)).toMatchObject({ kind: "changed", sequence: "5" });
-    // What cannot be read keeps no other entry from its reader.
+    // An unreadable entry keeps no other entry from its reader.
     expect(numbersOf(await walk(caller, "/audit_log"))).toEqual([9, 4, 3, 2, 1]);
     expect(numbersOf(await walk(caller, `/audit_log?actor=${caller.application_id}`))).toEqual([9, 4, 3, 2, 1]);
     expect((await api.call(caller, "GET", `/audit_log/${entries[1]?.id}`)).status).toBe(404);

@@ -24,7 +24,7 @@ const work = publishing(api);
 const changing = routes.filter(({ method, auth }) => method !== "GET" && auth === "token");
 
 /**
- * What a platform or a market reports is data: its record are its events, the ledger and the prices. The money in a
+ * Reports of a platform or a market are data: their record are the events, the ledger and the prices. The money in a
  * batch has its entries (ADR 0059).
  */
 const reports = ["send_feed_quotes", "send_feed_snapshot", "set_sandbox_prices"];

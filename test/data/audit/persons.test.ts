@@ -61,7 +61,7 @@ async function publishAll({ tenant_id }: TestCaller): Promise<void> {
   await work.publish(waiting);
 }
 
-/** What the audit stores, and what waits to become a part of it. */
+/** The stored audit, and the waiting parts of it. */
 async function storedAudit(): Promise<string> {
   const waiting = (await readChanges(api.emulator)).map(({ after }) => after?.["audit"]);
   return JSON.stringify([auditsIn(await scanTable(api.emulator)), waiting]);

@@ -72,7 +72,7 @@ class History {
     await putRaw(api, { ...sequences.key(this.tenant), ...moved, audit_hash: head.hash });
   }
 
-  /** What the check of the export says, and the lines of each day by the numbers of their entries. */
+  /** Verdict of the check of the export, and the lines of each day by the numbers of their entries. */
   async exported() {
     const days: Record<string, number[]> = {};
     const {

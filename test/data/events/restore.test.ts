@@ -104,7 +104,7 @@ async function copiedInTraffic() {
 
 const lastOf = (events: readonly Event[]) => Math.max(0, ...events.map(({ sequence }) => Number(sequence)));
 
-/** What goes on after the restore: what the copy has waiting, found by the sweep, and new traffic. */
+/** Work after the restore: what the copy has waiting, found by the sweep, and new traffic. */
 async function goOn(caller: TestCaller): Promise<Event[]> {
   await publishNew();
   process.env["TIME_SCALE"] = "1000000";

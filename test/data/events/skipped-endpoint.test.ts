@@ -17,7 +17,7 @@ const runs = Number(process.env["SKIP_RUNS"] ?? "2");
 const given = process.env["SKIP_SEED"] ?? "20261128";
 const seed = given === "random" ? randomInt(2 ** 30) : Number(given);
 
-/** What happens at the same time in one turn. */
+/** Acts of one turn, all at the same time. */
 const turn = fc.record({
   deposits: fc.integer({ min: 0, max: 3 }),
   /** The endpoint from one moment to the next: readable or not. */

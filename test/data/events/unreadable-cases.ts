@@ -28,7 +28,7 @@ const { handler: deliverBatch } = await import("../../../functions/events/delive
 const work = publishing(api);
 const everyType = ["*", ...optInEventTypes.slice(0, 19)];
 
-/** What the service wrote to its log. */
+/** Lines of the service's log. */
 export const logged: Record<string, unknown>[] = [];
 beforeAll(() => {
   vi.spyOn(process.stdout, "write").mockImplementation((line) => {
@@ -55,7 +55,7 @@ async function atOnce<T>(run: () => Promise<T>): Promise<T> {
 let seen = 0;
 
 /**
- * What commits wrote goes all the way to the receivers, as the stream and the queues bring it, and then the sweeps: ten
+ * Takes commits all the way to the receivers, as the stream and the queues bring them, and then the sweeps: ten
  * messages to a worker, or one after the other, so that receivers see the order in which they were sent.
  */
 export async function settle({ rounds = 2, atOnceMost = 10 } = {}): Promise<void> {
@@ -76,7 +76,7 @@ export async function settle({ rounds = 2, atOnceMost = 10 } = {}): Promise<void
 
 const deliveryQueues = ["deliver", "deliver-unproven", "retry-1m", "retry-5m", "retry-long"];
 
-/** What a worker failed with: SQS brings it again. */
+/** Messages that a worker failed with: SQS brings them again. */
 const failed: { readonly queue: string; readonly message: SentMessage }[] = [];
 
 async function deliverAll(most: number): Promise<void> {
@@ -183,7 +183,7 @@ export async function stored(pk: string, sk: string): Promise<Stored> {
 export const put = (whole: Stored, damage: Stored["Item"] = {}) =>
   api.emulator.client.send(new PutItemCommand({ ...whole, Item: { ...whole.Item, ...damage } }));
 
-/** What of an item is damaged: a member, one that is packed, or one that is read and cannot be worked with. */
+/** The damage of an item: a member, one that is packed, or one that is read and cannot be worked with. */
 interface Damaged {
   readonly member: string;
   readonly packed?: string;

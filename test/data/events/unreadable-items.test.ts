@@ -25,7 +25,7 @@ interface Case {
   readonly type: string;
   readonly member: string;
   readonly packed?: string;
-  /** What is read as it is, and fails where it is parsed. */
+  /** Members that are read as they are, and fail where they are parsed. */
   readonly parsed?: Record<string, AttributeValue>;
   /** Whether the item is made by the next commit, and waits. */
   readonly place: (own: Brokerage) => Promise<{ pk: string; sk: string }>;
@@ -33,7 +33,7 @@ interface Case {
   readonly list?: (own: Brokerage) => string;
   /** A report that would be wrong without it. */
   readonly report?: string;
-  /** What asks for it by its identifier. */
+  /** Path that asks for it by its identifier. */
   readonly byId?: (own: Brokerage) => string;
   /** A command that would decide on it, and another one of the same brokerage that does not. */
   readonly decide?: (own: Brokerage) => readonly [method: string, address: string, body: object];
@@ -168,7 +168,7 @@ const table = cases.flatMap((one) => {
   return kinds.map((damage) => ({ ...one, damage, name: `${one.type}, ${damage}` }));
 });
 
-/** What puts the planted item back as it was, also when a test fails: it is to fail alone. */
+/** Puts the planted item back as it was, also when a test fails: it is to fail alone. */
 let repair: (() => Promise<unknown>) | undefined;
 afterEach(async () => {
   await repair?.();
@@ -311,7 +311,7 @@ describe("a commit that waits and cannot be read", () => {
       );
       const parked = await stored(pk, sk.replace("OUTBOX", "PARKED"));
       expect(parked.Item["error_message"]?.S).toContain(`${pk} ${sk} cannot be read`);
-      // What a person writes who repairs it, or what a release does that knows the version.
+      // As a person writes who repairs it, or a release does that knows the version.
       await put(parked, { stored: { M: whole.Item } });
       await expect(sweepEvents({ action: "release_parked" }, lambdaContext(60_000))).resolves.toMatchObject({
         left: 0,
@@ -358,7 +358,7 @@ async function expectNoReport({ caller }: Brokerage, path: string): Promise<void
   expect(body.detail).toContain("without it the answer would be wrong");
 }
 
-/** What a decision writes, as it is stored. */
+/** Items of a decision, as they are stored. */
 async function bookOf({ tenant }: Brokerage): Promise<unknown> {
   const kinds = ["ACCOUNT", "BALANCE", "CLIENT", "LEDGER", "OUTBOX", "POSITION", "SOURCE", "TXN", "WEBHOOK"];
   return (await itemsOf(api.emulator, { tenant })).filter((item) => kinds.includes(String(item["et"])));

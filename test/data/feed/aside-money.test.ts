@@ -7,13 +7,13 @@ const done = { status: "completed" };
 
 const moneyOf = ({ id }: { id: string }) => broker.get(`/accounts/${id}/balance`);
 
-/** What operations that are put aside would add to an account. */
+/** Credits of operations that are put aside for an account. */
 const asideOf = async ({ id }: { id: string }) =>
   (await scanTable(api.emulator)).find((item) => item["et"] === "BALANCE" && item["account_id"] === id)?.[
     "aside_minor"
   ];
 
-/** What a result came to: its code where it was refused, else its status. */
+/** Codes of refused results, else their status. */
 const said = (results: readonly { status: string; code?: string }[]) =>
   results.map(({ status, code }) => code ?? status);
 

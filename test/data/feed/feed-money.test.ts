@@ -20,7 +20,7 @@ await putMarket(api, caller.tenant_id);
 const balanceOf = async ({ id }: { id: string }) => (await broker.get(`/accounts/${id}/balance`)).balance;
 const moneyOf = ({ id }: { id: string }) => broker.get(`/accounts/${id}/balance`);
 const done = { status: "completed" };
-/** What a result came to: its code where it was refused, else its status. */
+/** Codes of refused results, else their status. */
 const said = (results: readonly { status: string; code?: string }[]) =>
   results.map(({ status, code }) => code ?? status);
 const items = async (et: string) => (await scanTable(api.emulator)).filter((item) => item["et"] === et);

@@ -15,7 +15,7 @@ const broker = brokerage(api, caller);
 await putMarket(api, caller.tenant_id, { USDCAD: ["1.35000", "1.35010"] }, [
   someSymbol("USDCAD", { lot_max: "100000000.00" }),
 ]);
-/** What a test does that nothing has quoted yet. */
+/** Before any quote of a test. */
 const longAgo = new Date(Date.now() - 3_600_000).toISOString();
 
 const call = (method: string, address: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) =>

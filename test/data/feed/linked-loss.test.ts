@@ -10,7 +10,7 @@ const caller = newCaller();
 beforeAll(() => putMarket(api, caller.tenant_id));
 const { call, linked, resolve } = snapshots(api, caller);
 
-/** What is written to the log meanwhile. */
+/** Log lines meanwhile. */
 async function linesOf(act: () => Promise<unknown>): Promise<readonly string[]> {
   const written: string[] = [];
   const output = vi.spyOn(process.stdout, "write").mockImplementation((line) => written.push(String(line)) > 0);

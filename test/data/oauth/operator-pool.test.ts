@@ -45,7 +45,7 @@ async function invited(tenant_id = first): Promise<Operator> {
 
 const settle = (operator: Operator) => settleOperator(operators.keyOf(operator));
 
-/** What a request does to an operator, and then provisioning. */
+/** Changes an operator as a request does, and then provisions. */
 async function becomes(operator: Operator, status: Operator["status"]): Promise<void> {
   const set = { status, wake_at: new Date().toISOString() };
   await changeItem(operators.keyOf(operator), { set, add: { version: 1 } });

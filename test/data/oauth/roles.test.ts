@@ -52,7 +52,7 @@ const table: readonly (readonly [who: string, operations: string])[] = [
   ["owner developer", "sandbox_trigger_event reset_sandbox get_sandbox_reset"],
 ];
 
-/** What a developer may not do in the sandbox either. */
+/** Rows that a developer may not call in the sandbox either. */
 const notInSandbox: readonly string[] = [
   ...["list_operators", "create_operator", "get_operator", "update_operator", "invite_operator", "delete_operator"],
   ...["get_operator_handover", "reset_operator_credentials"],

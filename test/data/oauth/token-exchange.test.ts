@@ -227,7 +227,7 @@ describe("a subject token is refused in the same words", () => {
 
   it("that was used before, also by ten requests at the same time", async () => {
     const token = one.token();
-    // What the audit has to keep of sign-ins of this person.
+    // Audit records of sign-ins of this person.
     const kept = async () =>
       (await scanTable(api.emulator)).filter(
         ({ et, pk, audit }) =>

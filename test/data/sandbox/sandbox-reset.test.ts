@@ -108,7 +108,7 @@ async function finish(caller: TestCaller): Promise<TestAnswer["body"]> {
 const caller = newCaller();
 const stranger = newCaller();
 const email = "again@example.com";
-/** What stays of a brokerage whatever it did. */
+/** Items of a brokerage that stay whatever it did. */
 const kept = [
   // The application that calls.
   "APP",

@@ -45,7 +45,7 @@ const connect = async (caller: TestCaller) => (await gateway.connect(caller)).st
 /** Another application of the same brokerage. */
 const sibling = (caller: TestCaller) => newCaller({ tenant_id: caller.tenant_id });
 
-/** What the table has of a brokerage's stream; connections are those of these clients. */
+/** Items of a brokerage's stream; connections are those of these clients. */
 async function stateOf({ tenant_id, application_id }: TestCaller, clients: readonly StreamClient[] = []) {
   const [flag] = await readAll<StreamFlag>(streamFlags, [streamFlags.key(tenant_id)]);
   const [holder] = await readAll<StreamHolder>(streamHolders, [streamHolders.key(tenant_id, application_id)]);

@@ -31,7 +31,7 @@ class Client {
   last = 0;
   readonly seen: number[] = [];
 
-  /** What it makes of events: it drops what it has. */
+  /** Takes events: it drops those that it has. */
   take(sequences: readonly number[]): void {
     for (const sequence of sequences) {
       if (sequence <= this.last) continue;

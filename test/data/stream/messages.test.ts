@@ -33,7 +33,7 @@ async function greeted(caller: TestCaller = newCaller()): Promise<StreamClient> 
   return connection;
 }
 
-/** What comes back for messages, without the first message of the connection. */
+/** Answers to messages, without the first message of the connection. */
 // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the assertions, not by the compiler.
 async function answers(client: StreamClient, ...messages: unknown[]): Promise<any[]> {
   for (const message of messages) {

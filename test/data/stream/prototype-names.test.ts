@@ -19,7 +19,7 @@ afterAll(async () => {
   await api.stop();
 });
 
-/** What every object has by its prototype: a map whose keys users choose may have a member of each name. */
+/** Names that every object has by its prototype: a map whose keys users choose may have a member of each name. */
 const names = Object.getOwnPropertyNames(Object.prototype);
 const caller = newCaller();
 const broker = brokerage(api, caller);

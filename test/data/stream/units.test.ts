@@ -15,7 +15,7 @@ afterAll(async () => {
 
 const isWrite = ({ operation }: TableCall) => !/^(?:BatchGetItem|Query)$/.test(operation);
 
-/** What of the table and of connections some work took. */
+/** Calls to the table and posts to connections of some work. */
 async function spent(work: () => Promise<unknown>) {
   api.watched.takeCalls();
   gateway.takePosts();

@@ -26,7 +26,7 @@ afterEach(() => {
   sockets.fate = () => "taken";
 });
 
-/** What is written to the log from now on. */
+/** Log lines from now on. */
 function watchedLog(): string[] {
   const lines: string[] = [];
   vi.stubEnv("POWERTOOLS_LOG_LEVEL", "INFO");
@@ -34,7 +34,7 @@ function watchedLog(): string[] {
   return lines;
 }
 
-/** What these lines say of a caller, at any time. */
+/** Usage of a caller in these lines, at any time. */
 function counted(lines: readonly string[], actor_id: string): StreamUsage {
   const count = new UsageCount({ from_ms: 0, to_ms: Number.MAX_SAFE_INTEGER });
   for (const line of lines) count.add(line);

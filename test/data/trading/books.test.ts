@@ -127,7 +127,7 @@ const ofAccount =
   (item: RawItem) =>
     item["account_id"] === account.id;
 
-/** What is planted, and what the report says of it. */
+/** The planted differences, and the report of each. */
 const planted: Readonly<Record<string, (own: Books) => Promise<object>>> = {
   "a balance that is a cent off": async (own) => {
     await add(await stored(own.tenant, "BALANCE", ofAccount(own)), { balance_minor: 1, available_minor: 1 });
@@ -235,7 +235,7 @@ const planted: Readonly<Record<string, (own: Books) => Promise<object>>> = {
   },
 };
 
-/** What each of these is, is reported once, whatever other sums it is in. */
+/** Each of these is reported once, whatever other sums it is in. */
 const once = new Set([
   "a missing entry of a ledger",
   "a missing last entry of a ledger",

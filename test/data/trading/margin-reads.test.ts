@@ -17,7 +17,7 @@ import type { TableCall } from "../../support/emulator/watched-endpoint.ts";
 /** Exposed accounts; the larger number is 10,000 in the long form. */
 const sizes = [1000, Number(process.env["EXPOSED_ACCOUNTS"] ?? 3_000)];
 const inside = 20;
-/** What each evaluation reads: account, money, risk, one position, and one symbol with its quote. */
+/** Reads of each evaluation: account, money, risk, one position, and one symbol with its quote. */
 const perAccount = 6;
 /** The symbols of the tenant, which evaluations side by side read once. */
 const shared = 11;

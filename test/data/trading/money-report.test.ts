@@ -14,7 +14,7 @@ const report = (caller: TestCaller, from: string, to: string, currency = "USD") 
   api.call(caller, "GET", `/reports/money?from=${from}&to=${to}&currency=${currency}`);
 const at = (moment: string) => vi.useFakeTimers({ toFake: ["Date"], now: Date.parse(moment) });
 
-/** What was settled on three days around the end of a month, in two currencies. */
+/** Money that was settled on three days around the end of a month, in two currencies. */
 async function settled() {
   const caller = newCaller();
   const broker = brokerage(api, caller);

@@ -30,7 +30,7 @@ describe("the unproven lane", () => {
   const fresh = { proven_at: null, last_success_at: null };
   const seconds = (from: number, count: number) => new Date(from + count * 1000).toISOString();
   const silence = (_: Received, reply: ServerResponse) => {
-    // What the worker sees of a receiver that never answers, ten seconds later.
+    // The view of the worker on a receiver that never answers, ten seconds later.
     at(nowMs + 10_000);
     reply.destroy();
   };

@@ -105,7 +105,7 @@ describe("the router", () => {
     expect(new Set(twice.map(({ deduplication }) => deduplication)).size).toBe(4);
     expect(twice.map(({ delaySeconds }) => delaySeconds)).toEqual([undefined, undefined, undefined, undefined]);
     await work.receive(twice);
-    // What the publisher writes, removals of outbox items among it, sends nothing.
+    // Writes of the publisher, removals of outbox items included, send nothing.
     expect(await work.routed((await recordsOf(...callers)).slice(records.length))).toEqual([]);
   });
 

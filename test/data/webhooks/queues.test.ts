@@ -86,7 +86,7 @@ describe("sending deliveries", () => {
   ] as const)("to %s carries ids alone, with the endpoint as its group and the delay as given", async (name, queue) => {
     const [message] = deliveries(1, 66);
     if (message === undefined) throw new Error("There is no message.");
-    // What else an object may hold stays here: a queue carries ids only.
+    // Other members of an object stay here: a queue carries ids only.
     await sendDeliveries(name, [{ ...message, body: Object.assign({ payload: "secret" }, message.body) }]);
     await sendDeliveries(name, deliveries(1));
     const { body } = message;

@@ -6,7 +6,7 @@ import { canary, deliver, events, logged, messageOf, put, queues, receiver, situ
 const trace_id = "1-4bf92f35-77b34da6a3ce929d0e0e4736";
 const request_id = "587c3461-0e8d-43b1-ace4-4c678bbfeb15";
 
-/** What was logged about attempts since the last look. */
+/** Log lines about attempts since the last look. */
 function attempts(): Record<string, unknown>[] {
   const lines = logged.splice(0).flatMap((text) => text.trim().split("\n"));
   return lines.map((line) => JSON.parse(line)).filter(({ message }) => message === "delivery");

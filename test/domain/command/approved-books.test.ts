@@ -47,7 +47,7 @@ class ApprovedWorld extends World {
   /** People without the role that the rule asks for. */
   readonly others = new Set<string>();
   four = false;
-  /** What was booked while the account was linked to no platform. */
+  /** Bookings while the account was linked to no platform. */
   private readonly own: Ledger[] = [];
   private readonly asked: { readonly who: string; readonly linked: boolean }[] = [];
   readonly seen = new Set<string>();
@@ -81,7 +81,7 @@ class ApprovedWorld extends World {
     }
   }
 
-  /** What leaves the undecided states for money has the approvals that the rule of now asks; nothing else is booked. */
+  /** Money that leaves the undecided states has the approvals that the rule of now asks; nothing else is booked. */
   private judge(from: Transaction["status"] | undefined, after: Transaction): void {
     const undecided = from === "pending" || from === "approved";
     const moves = after.status === "processing" || after.status === "completed";
@@ -119,7 +119,7 @@ class ApprovedWorld extends World {
     }
   }
 
-  /** What the account has and its platform has not: that was booked without one, and none reported it later. */
+  /** Money of the account that its platform has not: it was booked without one, and none reported it later. */
   ownMinor(): bigint {
     const isOwn = ({ transaction_id }: Ledger) =>
       this.books.transactions.get(transaction_id ?? "")?.platform_operations?.length === 0;
@@ -210,7 +210,7 @@ class ApprovedWorld extends World {
     return this.unreported.size;
   }
 
-  /** What open withdrawals hold. */
+  /** Holds of open withdrawals. */
   held(): bigint {
     const held = [...this.books.transactions.values()].filter(
       ({ kind, status }) => kind === "withdrawal" && (status === "pending" || status === "approved"),
@@ -218,7 +218,7 @@ class ApprovedWorld extends World {
     return held.reduce((sum, { amount_minor }) => sum + amount_minor, 0n);
   }
 
-  /** What waits without a platform ends, and two people link the account again. */
+  /** Transactions that wait without a platform end, and two people link the account again. */
   private endUnlinked(): void {
     const from = this.books.entries.length;
     for (const { id } of this.books.transactions.values()) {

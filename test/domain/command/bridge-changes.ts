@@ -38,21 +38,21 @@ export function claimOf({ kind, value }: { readonly kind: string; readonly value
   return `${kind} ${value}`;
 }
 
-/** What a change writes, where that can be written once in a commit. */
+/** Key of a change, where it can be written once in a commit. */
 export function keyOf(change: Change): string | undefined {
   if (change.op === "claim" || change.op === "release") return claimOf(change);
   if (change.op === "update") return `${change.entity} ${(change.after as { readonly id: string }).id}`;
   return change.op === "adjust" ? `${change.entity} ${change.id}` : undefined;
 }
 
-/** What a person says of an operation that was put aside. */
+/** Decision of a person on an operation that was put aside. */
 export type Said =
   | { readonly transaction_id: string }
   | { readonly command_id: string }
   | { readonly confirm_new: true }
   | { readonly take_back: true };
 
-/** What a person says, as a decision takes it. */
+/** Decision of a person, as the domain takes it. */
 export function spoken(said: Said | undefined): OperationLinks["said"] {
   if (said === undefined) return undefined;
   if ("take_back" in said) return "take_back";
@@ -71,7 +71,7 @@ export function decimal(minor: bigint): string {
   return `${minor < 0n ? "-" : ""}${size / 100n}.${String(size % 100n).padStart(2, "0")}`;
 }
 
-/** What is noted of an operation that is set aside. */
+/** The note of an operation that is set aside. */
 export function noteOf(
   { account_id, minor, transaction_id, detail }: SetAside,
   source: FeedSource,

@@ -11,7 +11,7 @@ const reason = { code: "checked" };
 
 /** Two books that snapshots compare: what differs is a drift of the main account, and people resolve it. */
 export class ComparedBooks extends TwoBooks {
-  /** What the platform has in addition to the ledger that its items report, in minor units. */
+  /** Amount that the platform has in addition to the ledger that its items report, in minor units. */
   missing = 0n;
   private reconciliation: Reconciliation | undefined;
   private snapshots = 0;

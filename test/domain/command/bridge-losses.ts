@@ -29,7 +29,7 @@ export class TradedBooks extends TwoBooks {
   }
 
   /**
-   * What was settled here and the platform refused to follow, and no person has repeated there.
+   * Settlements here that the platform refused to follow, and no person has repeated there.
    * @param counts whether what its entry did is counted
    */
   unfollowedMinor(account_id: string, counts: (effect: Effect) => boolean = () => true): bigint {

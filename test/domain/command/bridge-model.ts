@@ -104,7 +104,7 @@ export class TwoBooks extends BookTable {
     return [...this.accounts.values()];
   }
 
-  /** What the platform has of an account: the sum of its own ledger. */
+  /** The platform's balance of an account: the sum of its own ledger. */
   platformMinor(id = this.main): bigint {
     const moves = this.ledger.filter(({ account_id, credits }) => account_id === id && credits === undefined);
     return moves.reduce((sum, { minor }) => sum + minor, 0n);

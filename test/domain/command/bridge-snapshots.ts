@@ -44,7 +44,7 @@ export function momentAt(books: TwoBooks, seq: number): Moment {
   return { source: books.source, as_of_seq: String(seq), unnumbered_since };
 }
 
-/** What the platform has in addition by each difference, in minor units. */
+/** Amount that the platform has in addition by each difference, in minor units. */
 export function deltasOf({ differences }: ReturnType<typeof compareAt>): readonly bigint[] {
   const whole = (amount: string | null) => BigInt((amount ?? "").replace(".", ""));
   return differences.map(({ ours, theirs }) => whole(theirs) - whole(ours));

@@ -13,7 +13,7 @@ import type { Role } from "../../../shared/roles.ts";
 import { someClient } from "../../support/builders/decisions.ts";
 import { checkAnnounced, claimOf, keyOf } from "./bridge-changes.ts";
 
-/** What two books are stored in: each change is applied as the table would, an item on the version that was read. */
+/** The table of two books: each change is applied as the table would, an item on the version that was read. */
 export class BookTable {
   readonly transactions = new Map<string, Transaction>();
   readonly commands = new Map<string, MoneyCommand>();
@@ -21,9 +21,9 @@ export class BookTable {
   contra = 0n;
   /** Code of the last refusal. */
   refusal: string | undefined;
-  /** What the last refusal of a request says. */
+  /** Detail of the last refusal of a request. */
   detail: string | undefined;
-  /** What is in transit between accounts. */
+  /** Money in transit between accounts. */
   inTransit = 0n;
   /** Differences that were found, which commands correct. */
   readonly drifts = new Map<string, Drift>();
@@ -31,10 +31,10 @@ export class BookTable {
   protected readonly markers = new Map<string, CorrectionLeg>();
   protected readonly accounts = new Map<string, AccountContext>();
   protected readonly claims = new Map<string, string>();
-  /** What is noted of operations that are set aside, by their identifiers. */
+  /** Notes of operations that are set aside, by their identifiers. */
   protected readonly asides = new Map<string, Dedup>();
 
-  /** What operations that are set aside hold of an account, and what they count against a stop-out. */
+  /** Holds on an account by operations that are set aside, and their amount against a stop-out. */
   asideMinor(account_id: string): { readonly held: bigint; readonly counted: bigint } {
     const own = [...this.asides.values()].filter((mark) => mark.aside_account_id === account_id);
     const minors = own.map(({ aside_minor = 0n }) => aside_minor);

@@ -16,12 +16,12 @@ const steps = [
   ...(["by_hand", "settle", "time", "time", "requeue", "search"] as const),
 ] as const;
 
-/** What happens with transfers: between begin and end of one the service may be dead for any time. */
+/** Steps with transfers: between begin and end of one the service may be dead for any time. */
 const transferSteps = [
   ...(["transfer", "transfer", "advance", "advance", "advance", "advance", "approved", "cancelled"] as const),
 ] as const;
 
-/** What happens with trades, and with payouts that a loss comes between. */
+/** Steps with trades, and with payouts that a loss comes between. */
 const lossSteps = ["loss", "loss", "profit", "by_itself", "payout", "payout", "bounced", "bounced"] as const;
 
 const stepOf = <W extends string>(what: readonly W[]) =>
@@ -132,7 +132,7 @@ export class World {
     this.unreported.add(operation);
   }
 
-  /** What it did it says, named or not; what it did not do has another outcome, and it does that no more. */
+  /** It says what it did, named or not; a refused operation has another outcome, and is not done later. */
   private acknowledge(id: string, refused: boolean): void {
     const taken = this.inHand.get(id);
     if (taken === undefined) return;

@@ -299,7 +299,7 @@ function act(world: World, books: ComparedBooks, what: string): void {
   else books.resolve(what as "accept");
 }
 
-/** What differs is what was planted without the corrections that were carried out, and nothing was booked for them. */
+/** The difference is the planted amount without the corrections that were done, and nothing was booked for them. */
 function check(world: World, books: ComparedBooks, missing: bigint): void {
   world.check();
   const corrections = [...books.commands.values()].filter(

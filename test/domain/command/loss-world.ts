@@ -68,7 +68,7 @@ export class LossWorld extends World {
     if (!settled) this.unreported.add(operation);
   }
 
-  /** What a platform refused to follow is a difference, until a person repeats it there. */
+  /** A settlement that a platform refused to follow is a difference, until a person repeats it there. */
   override compare(planted: bigint): void {
     for (const id of [this.books.main, this.books.second]) {
       const moment = momentAt(this.books, this.included());

@@ -24,7 +24,7 @@ const standing = (books: TradedBooks) => [
   correctionsOf(books).length,
 ];
 const corrected = [0n, 0n, 1] as const;
-/** What a snapshot of now differs by. */
+/** Differences of a snapshot of now. */
 const deltas = (books: TradedBooks) => deltasOf(compareAt(books, books.main, books.ledger.length));
 
 /** The platform does what the newest settlement asks for. */

@@ -17,7 +17,7 @@ export const market = someMarket();
 export const start = Date.parse("2026-11-21T06:30:00.000Z");
 const link = { platform: "mt5", platform_login: "5001", source_id: "src_01JD0000000000000000000001" } as const;
 
-/** What a platform says of an account. */
+/** Terms of an account at a platform. */
 export interface Terms {
   leverage: number;
   group: string;

@@ -32,7 +32,7 @@ interface Note extends NotedContents {
 /** A platform that closes under the ticket of the opening and takes deals back, our book of it, and a bridge. */
 export class TicketBooks {
   readonly ours = desk();
-  /** What the platform has: lots by ticket in hundredths, and its balance in cents. */
+  /** State of the platform: lots by ticket in hundredths, and its balance in cents. */
   private lots = new Map<string, number>();
   private cents = 1_000_000;
   private deals: Deal[] = [];

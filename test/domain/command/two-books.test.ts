@@ -132,7 +132,7 @@ const reachedByTransfers = [
   ...["crediting", "completed", "failed"].map((each) => `transfer_in ${each}`),
 ];
 
-/** What the programs reach, so that they prove something. */
+/** States that the programs reach, so that they prove something. */
 const reached = [
   ...["completed ", "failed ", "processing ", "processing unknown", "processing needs_attention", "returned "],
   ...["command forward done", "command forward failed", "command forward cancelled", "command forward unknown"],

@@ -12,7 +12,7 @@ const lots = [
   { transaction_id: "txn_2", amount: "60.00", expires_at: null },
 ];
 
-/** What the adoption of the platform's credit writes on an account with 100.00 of it in two lots. */
+/** Writes of the adoption of the platform's credit on an account with 100.00 of it in two lots. */
 function adopted(theirs: string) {
   const request = { name: "mt5:live-1", platform: "mt5" } as const;
   const made = registerSource(request, 0, context);

@@ -43,7 +43,7 @@ const ourPosition = {
   ...{ ...held, id: "pos_1", source_position_id: "P-9", source: "mt5:live-1", updated_at: "2026-11-21T06:00:00.000Z" },
 } as unknown as Position;
 
-/** What is remembered of one login while snapshots of it are compared. */
+/** State of one login while snapshots of it are compared. */
 class Login {
   reconciliation: Reconciliation | undefined;
   readonly drifts = new Map<string, Drift>();

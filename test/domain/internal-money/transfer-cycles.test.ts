@@ -108,7 +108,7 @@ describe("the rate of a client", () => {
 
 const currencies = ["USD", "EUR", "GBP", "JPY", "KWD", "BHD", "BTC", "USC", "EUC"] as const satisfies CurrencyCode[];
 
-/** What a unit of each currency is worth. */
+/** Worth of a unit of each currency. */
 const worth: Readonly<Record<string, number>> = {
   ...{ USD: 1, EUR: 1.1, GBP: 1.27, JPY: 0.0066, KWD: 3.25, BHD: 2.65, BTC: 60_000 },
 };
@@ -138,7 +138,7 @@ const markets = fc.integer().map((seed) => {
   return { market: marketOf(pairs), next };
 });
 
-/** What an amount comes to on another currency; undefined where no rate leads there now, or nothing arrives. */
+/** Value of an amount on another currency; undefined where no rate leads there now, or nothing arrives. */
 function transferred(market: Market, from: CurrencyCode, to: CurrencyCode, amount_minor: bigint, markUp: string) {
   const rate = transferRate(
     market,

@@ -4,7 +4,7 @@ import type { CreateAccount, UpdateAccount } from "../../../shared/schema/accoun
 import { CreateAccountRequest, UpdateAccountRequest } from "../../../shared/schema/account.ts";
 import { allScopesBut, decisionContext } from "../../support/builders/decisions.ts";
 
-/** What support sets too; every other member of the requests is one of the terms. */
+/** Members that support sets too; every other member of the requests is one of the terms. */
 const free = ["client_id", "number", "type", "currency", "name", "metadata", "status", "disabled_reason"];
 
 const terms = [

@@ -22,7 +22,7 @@ const names = ["Ana", "Eva", "Tom"] as const;
 const person = (name: string, role: Role = "owner"): Context =>
   decisionContext({ actor: { type: "operator", id: `opr_${name}`, name }, role, scopes });
 
-/** What an application acts as: what the authorizer reads of it. */
+/** Context of an application, from what the authorizer reads of it. */
 function actingAs(application: Application): Context {
   const { id, name } = application;
   const operator_ids = operatorsBehind(application);

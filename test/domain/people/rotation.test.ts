@@ -18,7 +18,7 @@ interface Shown {
   endsMs: number | null;
 }
 
-/** What a model says that works: the newest secret, and one before it until its time. */
+/** The secrets that work by the model: the newest secret, and one before it until its time. */
 function model(shown: Shown[], secret: string, graceSeconds: number, nowMs: number) {
   for (const each of shown) {
     if (graceSeconds === 0) each.endsMs = Math.min(each.endsMs ?? nowMs, nowMs);

@@ -22,7 +22,7 @@ export interface Case {
 
 export const market = someMarket();
 
-/** What a case comes to, as the API would print it. */
+/** Result of a case, as the API would print it. */
 export function computed(one: Case, symbol: TradingSymbol) {
   const { account_currency: currency, open_price } = one;
   const margin_ratio = marginRatio(market, currency, symbol, open_price);

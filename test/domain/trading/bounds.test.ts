@@ -110,7 +110,7 @@ describe("a price", () => {
   });
 });
 
-/** What became of an execution at the newest price. */
+/** Result of an execution at the newest price. */
 function open(desk: TradingDesk, market: Market, symbol: string, side: "buy" | "sell", lots: string, at?: string) {
   const quote = market.quotes.get(symbol);
   const price = at ?? (side === "buy" ? quote?.ask : quote?.bid) ?? "1";

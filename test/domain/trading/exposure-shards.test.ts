@@ -21,7 +21,7 @@ describe("the number of shards on a quote", () => {
   });
 });
 
-/** What breaks the rule, to see that the orders below find it. */
+/** Planted faults, to see that the orders below find them. */
 type Fault =
   | "none"
   | "remembers"
@@ -45,7 +45,7 @@ interface State {
   /** Whether a look by the number, or one in all shards, found the account at the last price. */
   readonly found: boolean;
   readonly foundInAll: boolean;
-  /** What each actor knows. */
+  /** Knowledge of each actor. */
   readonly known: Readonly<Record<string, Quote | undefined>>;
 }
 
@@ -140,7 +140,7 @@ function lost(
   for (const order of orders(actors())) {
     let state: State = { quote: start, stream: [], looked: 0, found: false, foundInAll: false, known: {} };
     for (const step of order) state = step(state);
-    // What is in the stream is looked at in the end, whichever actor died: a record that fails comes again.
+    // The stream is looked at to its end, whichever actor died: a record that fails comes again.
     const rest = look(fault);
     while (state.looked < state.stream.length) state = rest(state);
     counted.tried += 1;

@@ -288,7 +288,7 @@ const hedged = fc
 /** How far one side of a quote is from its middle, in points: near, and as far as one decision or several. */
 const away = fc.oneof(...[20, 500, 2500].map((max) => fc.integer({ min: 0, max })));
 const wideMove = fc.record({
-  /** Which of the account's symbols, or whichever: {@link move}. */
+  /** Place of the symbol in the account, or any: {@link move}. */
   at: fc.option(fc.nat(20), { freq: 4, nil: undefined }),
   below: away,
   above: away,

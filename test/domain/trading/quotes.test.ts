@@ -106,7 +106,7 @@ describe("an epoch", () => {
 });
 
 describe("across sources", () => {
-  // What stands is of source b and was received at the decision time.
+  // The present quote is of source b and was received at the decision time.
   const stands = offered([[tick(b, 1)]]).quote;
 
   it.each([

@@ -5,7 +5,7 @@ import { floorOf } from "../../support/stack/cloud-floor.ts";
 import { eventually } from "../../support/wait.ts";
 import { quoteSymbol, type StoryOptions, withPlacing } from "./stack.ts";
 
-/** What is read of an answer. */
+/** Members that are read of an answer. */
 interface Answer {
   readonly id: string;
   readonly expected_next_seq: string;

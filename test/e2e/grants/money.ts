@@ -4,14 +4,14 @@ import { floorOf } from "../../support/stack/cloud-floor.ts";
 import { eventually } from "../../support/wait.ts";
 import { type Placing, quoteSymbol, type StoryOptions, withPlacing } from "./stack.ts";
 
-/** What is read of an answer. */
+/** Members that are read of an answer. */
 interface Answer {
   readonly id: string;
   readonly command_id: string;
   readonly data: readonly Command[];
 }
 
-/** What is read of a command. */
+/** Members that are read of a command. */
 interface Command {
   readonly id: string;
   readonly transaction_id: string;

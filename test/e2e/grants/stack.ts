@@ -15,7 +15,7 @@ import type { Stack } from "../../support/stack/stack.ts";
 export class Saboteur {
   /** Calls before which the function is ended, for as long as the set holds them. */
   readonly targets = new Set<string>();
-  /** What is done before a call goes on. */
+  /** Acts before a call goes on. */
   readonly interventions = new Map<string, () => Promise<void>>();
   readonly watch = async (call: AwsCall): Promise<void> => {
     if (call.phase !== "before") return;
@@ -26,8 +26,8 @@ export class Saboteur {
 }
 
 /**
- * Statements of these beginnings, `sweep-events Put` or all of a function, that nothing has needed yet. What a role
- * allows to the logs and traces of its function is used by the service itself, not by a call of ours.
+ * Statements of these beginnings, `sweep-events Put` or all of a function, that nothing has needed yet. The service
+ * itself uses the rights of a role on the logs and traces of its function, not one of these calls.
  * @throws where a beginning is that of no statement, which would never be missing
  */
 export function missing({ cloud }: Stack, ...beginnings: readonly string[]): string[] {

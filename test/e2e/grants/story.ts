@@ -64,7 +64,7 @@ async function tellOfPrices(stack: Stack): Promise<void> {
   await needed(stack, "margin-sweep Delete");
 }
 
-/** What the sandbox's providers do with the money of an account that has an open position. */
+/** Acts of the sandbox's providers with the money of an account that has an open position. */
 async function tellOfProviders(placing: Placing, post: (kind: string) => Promise<string>): Promise<void> {
   const { api } = placing.stack;
   const trigger = async (address: string) => {
@@ -135,7 +135,7 @@ async function tellOfMargin({ stack, saboteur }: StoryOptions): Promise<void> {
   expect((await api.call("DELETE", `/accounts/${account_id}`)).status).toBe(200);
 }
 
-/** What a bridge sends of an account, with an item that is put aside and closes its position when it is retried. */
+/** Items of a bridge for an account, with one that is put aside and closes its position when it is retried. */
 async function tellOfFeed({ api }: Stack): Promise<void> {
   const { account_id } = await fundedAccount(api, "5000.00");
   const login = { platform: "mt5", platform_login: "7001" };
@@ -164,7 +164,7 @@ async function tellOfFeed({ api }: Stack): Promise<void> {
   expect(retried.body.status, retried.text).toBe("applied");
 }
 
-/** What an integrator does on the market of the sandbox: a stop loss and a stop-out among it. */
+/** Acts of an integrator on the market of the sandbox: a stop loss and a stop-out among them. */
 async function tellOfSandboxMarket({ stack, saboteur }: StoryOptions): Promise<void> {
   // In a tenant of its own: its prices are for its own accounts.
   const { api, tenant_id } = await stack.newApplication();
@@ -226,7 +226,7 @@ async function tellOfMoney(told: StoryOptions): Promise<void> {
   await tellOfFeed(told.stack);
 }
 
-/** What no request of the other tests brings about on its own, or only sometimes. */
+/** Calls that no request of the other tests brings about on its own, or only sometimes. */
 export async function tellStory(told: StoryOptions): Promise<void> {
   const { stack, receiver } = told;
   // Parts that run at the same time wait for clocks of their own most of the time.

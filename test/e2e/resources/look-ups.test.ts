@@ -3,7 +3,7 @@ import { fundedAccount, someClient } from "../../support/stack/api-client.ts";
 import { type Stack, sharedStack } from "../../support/stack/stack.ts";
 import { eventually } from "../../support/wait.ts";
 
-/** What is read of an answer. */
+/** Members that are read of an answer. */
 interface Answer {
   readonly id: string;
   readonly email: string;

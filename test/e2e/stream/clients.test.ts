@@ -36,7 +36,7 @@ afterAll(async () => {
 
 interface Started {
   readonly child: ChildProcess;
-  /** What it printed so far, the lines of `connection ended` and the like included. */
+  /** Its output so far, the lines of `connection ended` and the like included. */
   readonly output: () => string;
   /** Numbers of the events that it handled, in that order. */
   readonly events: () => number[];

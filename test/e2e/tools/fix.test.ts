@@ -106,7 +106,7 @@ it("knows at once that nothing was done by an order that the session of a venue 
   acceptor.close();
 });
 
-/** What a bridge says of a venue that does so with each connection, until `count` connections were made. */
+/** Lines of a bridge about a venue that does so with each connection, until `count` connections were made. */
 async function saidOf(answer: (socket: Socket) => unknown, count: number): Promise<string[]> {
   const said: string[] = [];
   let connections = 0;

@@ -38,7 +38,7 @@ const Validator = (ofParser("ajv") as { default: new (options: object) => Ajv })
 const validator = new Validator({ strict: false, validateFormats: false });
 validator.addSchema({ components: { schemas: document.components.schemas } }, "document");
 
-/** What the published schema of a message says of a value. */
+/** Faults of a value by the published schema of a message. */
 function faultsOf(name: string, value: unknown): unknown {
   const validate = validator.compile({ $ref: `document#/components/schemas/${name}` });
   return validate(value) ? [] : validate.errors;

@@ -28,7 +28,7 @@ const budgets = new Map<string, number>([
 /** A size that grew or fell by so many KiB is to be read in the diff of `sizes.json`. */
 const shownFrom = 10;
 
-/** What no function may ship: the full zod, what the diet closed the door on, our own tools and tests. */
+/** Inputs that no function may ship: the full zod, the parts that the diet removed, our own tools and tests. */
 const forbidden = [
   /node_modules\/zod\/v4\/classic\//,
   /node_modules\/zod\/v4\/locales\/(?!en\.)/,
@@ -55,7 +55,7 @@ function shipped(metafile: Metafile, file: string): Shipped {
   return { kibibytes: output.bytes / 1024, inputs: inputs.map(([path]) => path) };
 }
 
-/** What is wrong with a bundle: its size, and each input that it may not have. */
+/** Faults of a bundle: its size, and each input that it may not have. */
 function faults({ kibibytes, inputs }: Shipped, budget: number): string[] {
   const tooLarge = kibibytes > budget ? [`${kibibytes.toFixed(1)} KiB of ${budget}`] : [];
   return [...tooLarge, ...inputs.filter((path) => forbidden.some((pattern) => pattern.test(path)))];

@@ -14,7 +14,7 @@ const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret" };
 /** Ids of API Gateway are base64: they hold `=`, and may hold `/` and `+`. */
 const id = "L0SM9/OF+HcCIhw=";
 
-/** What the gateway answers for each connection, by the last word of its id. */
+/** Answers of the gateway for each connection, by the last word of its id. */
 const answers: Readonly<Record<string, readonly [status: number, body?: string]>> = {
   gone: [410, '{"__type":"GoneException"}'],
   denied: [403, '{"__type":"ForbiddenException","message":"no"}'],
@@ -62,7 +62,7 @@ describe("the client of connections of the functions does what the published one
 
   type Client = InstanceType<typeof Clients.ApiGatewayManagementApiClient>;
 
-  /** What both make of the same call, and what of it the gateway saw; every request of the slim one is signed. */
+  /** Results of both for a call, and the requests that the gateway saw; every request of the slim one is signed. */
   async function outcomes(run: (sdk: typeof Clients, client: Client) => Promise<unknown>) {
     const found: unknown[] = [];
     for (const sdk of sdks) {

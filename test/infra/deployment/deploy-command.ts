@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { startCommandProcess } from "../../support/command-process.ts";
 
-/** What AWS answers; each situation changes a part of it. */
+/** Answers of AWS; each situation changes a part of them. */
 export interface Account {
   identity: readonly [status: number, body: string];
   concurrency: { ConcurrentExecutions: number; UnreservedConcurrentExecutions: number };
@@ -21,7 +21,7 @@ export interface Account {
   alarms: Readonly<Record<string, string>>;
 }
 
-/** What the CDK was asked for: its words but the folder of the assembly, and what that says of production. */
+/** Calls of the CDK: its words but the folder of the assembly, and what that says of production. */
 export interface CdkCall {
   readonly words: string;
   readonly folder?: string;

@@ -153,7 +153,7 @@ describe("npm run deploy -- --dry-run", () => {
   const concurrency = (all: number, free: number) => ({
     concurrency: { ConcurrentExecutions: all, UnreservedConcurrentExecutions: free },
   });
-  /** What the sandbox reserves, and how much of it is there. */
+  /** Reservations of the sandbox that are there. */
   const sandbox = {
     ...{ authorize: 10, route: 4, deliver: 14, publish: 4, "fan-out": 2, "record-refusals": 2, evaluate: 4 },
     "stream-deliver": 8,

@@ -33,7 +33,7 @@ test("it tests, deploys the sandbox, shows production and deploys that after app
   ]);
   for (const job of jobs.slice(1)) {
     expect(job).toContain("id-token: write");
-    // What was tested is what is deployed.
+    // The deployed assembly is the tested one.
     expect(job).toMatch(/download-artifact@v\d+\n {8}with:\n {10}name: assemblies\n {10}path: cdk\.out\n/);
     expect(job).toMatch(/npm run deploy -- --stage (\w+) --assembly cdk\.out\/\1/);
   }

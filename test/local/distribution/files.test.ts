@@ -27,7 +27,7 @@ function deployment(changes: Record<string, unknown>, sources = [page, settings]
   return { ...resource("Custom::CDKBucketDeployment", "copy", properties), sources };
 }
 
-/** What is stored by a deployment, in its order. */
+/** Objects of a deployment, in its order. */
 function stored(changes: Record<string, unknown>, sources?: string[]) {
   const objects: [key: string, body: string, headers: object][] = [];
   deployFiles(

@@ -86,7 +86,7 @@ export function proxyTo(name: string, more: Record<string, unknown> = {}): Recor
   };
 }
 
-/** What a method of `api` looks like. */
+/** A method of `api`. */
 export interface MethodSpec {
   readonly integration: Record<string, unknown>;
   readonly authorizer?: string;
@@ -146,7 +146,7 @@ export function authorizer(more: Record<string, unknown> = {}): Resource {
   });
 }
 
-/** What an authorizer returns to let a caller do something. */
+/** Answer of an authorizer that lets a caller do something. */
 export function policy(effect: string, on: string | string[], more: Record<string, unknown> = {}) {
   const Statement = [{ Action: "execute-api:Invoke", Effect: effect, Resource: on }];
   return { principalId: "app_1", policyDocument: { Version: "2012-10-17", Statement }, ...more };
@@ -164,7 +164,7 @@ export interface Answer {
   header(name: string): string | undefined;
 }
 
-/** What to send. A list of headers may hold a name twice. */
+/** A request. A list of headers may hold a name twice. */
 export interface Question {
   readonly method?: string;
   readonly headers?: readonly (readonly [string, string])[];

@@ -45,7 +45,7 @@ export function socketApi({ stage = {}, authorizer = {} }: Record<string, Record
   ];
 }
 
-/** What an authorizer returns to let a client connect. */
+/** Answer of an authorizer that lets a client connect. */
 export function allowed(context: Record<string, unknown> = {}) {
   const Statement = [{ Action: "execute-api:Invoke", Effect: "Allow", Resource: "*" }];
   return { principalId: "app_1", policyDocument: { Version: "2012-10-17", Statement }, context };

@@ -7,7 +7,7 @@ class NumberServer {
   readonly stream: number[] = [];
   /** Positions that it was asked for, in order. */
   readonly asked: number[] = [];
-  /** What each request waits for after its answer is made. */
+  /** Each request waits for this after its answer is made. */
   answering: Promise<void> = Promise.resolve();
   failing = false;
 

@@ -23,7 +23,7 @@ export function askedBy(does: Intent["do"], tenant_id: string, { status, headers
   return { request_id, tenant_id, does, status, code: body.code, version: body.version, replayed };
 }
 
-/** What is known of requests at the end of a program, by their identifiers. */
+/** Records of requests at the end of a program, by their identifiers. */
 export interface Kept {
   readonly entries: readonly RawAudit[];
   /** Requests that the events were caused by. */
@@ -33,7 +33,7 @@ export interface Kept {
 }
 
 /**
- * What the audit lacks or has too much: each command that changed something has exactly one entry, which its events
+ * Missing and surplus entries of the audit: each command that changed something has exactly one entry, which its events
  * tell, or the version of the settings, which have none. One that is refused by policy is reported once. One that
  * changed nothing, failed, or was answered from what is stored has neither.
  */

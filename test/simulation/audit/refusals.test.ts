@@ -158,7 +158,7 @@ async function judge(program: Program): Promise<void> {
 }
 
 it("leaves one entry of each command and each refusal, whatever dies, repeats or comes in another order", async () => {
-  // What was committed is due for the sweep at once, and so is what was counted.
+  // Commits and counted refusals are due for the sweep at once.
   process.env["TIME_SCALE"] = "1000000";
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 12, maxLength: 32 }), async (acts) => {

@@ -8,7 +8,7 @@ export interface Metric {
 /** Minutes of a slot: metric data is stated slot by slot. */
 export const minutesOfSlot = 5;
 
-/** What was measured of a metric in a slot, value by value; nothing where nothing was. */
+/** Measured values of a metric in a slot; empty without any. */
 export type MetricData = (metric: Metric, slot: number) => readonly number[];
 
 /** The value of a statistic over samples; undefined without any, where CloudWatch has no data point. */

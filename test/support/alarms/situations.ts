@@ -16,12 +16,12 @@ export interface Place {
 }
 
 /**
- * What is measured while something happens, for the metrics that it changes.
+ * Values of the metrics that an event changes, while it lasts.
  * @param slots slots since it began
  */
 export type Happening = (metric: Metric, slots: number) => readonly number[] | undefined;
 
-/** What an alarm is for. */
+/** Purpose of an alarm. */
 export interface Situation {
   /** In words, as the table of the runbooks has it. */
   readonly what: string;
@@ -66,7 +66,7 @@ interface EmbeddedMetrics {
   readonly [member: string]: unknown;
 }
 
-/** What a function writes when it counts something, read as CloudWatch reads it. */
+/** Line of a function that counts something, read as CloudWatch reads it. */
 function written(stage: Stage, name: MetricName): string {
   const { write } = process.stdout;
   const { STAGE } = process.env;
@@ -187,7 +187,7 @@ const slowRoute: Situation = {
       }),
 };
 
-/** What each alarm is for, by its id without the number of those that need more than one. */
+/** Purpose of each alarm, by its id without the number of those that need more than one. */
 export const situations: Readonly<Record<string, Situation>> = {
   "errors-fast-burn": ofApi("5 % of the requests end with 5xx", "5XXError", [50]),
   "errors-slow-burn": ofApi("0.8 % of the requests end with 5xx", "5XXError", [8]),

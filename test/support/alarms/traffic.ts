@@ -5,7 +5,7 @@ import { routes } from "../../../shared/routes/index.ts";
 import type { Stage } from "../../../shared/routes/route.ts";
 import type { Metric, MetricData } from "./metric-data.ts";
 
-/** What a time without a fault leaves in CloudWatch. */
+/** Metrics of a time without a fault. */
 export interface Traffic {
   readonly title: string;
   readonly data: (stage: Stage) => MetricData;
@@ -29,7 +29,7 @@ function ageOf(queue = ""): number {
   return /-retry-1m$/.test(queue) ? 65 : 3;
 }
 
-/** What the slowest of the routes takes that have no reason to be slow (test/bench/LATENCY.md). */
+/** The slowest time of routes that have no reason to be slow (test/bench/LATENCY.md). */
 const slowestOfOthersMs = 35.8;
 
 /** Lines of slow requests in a slot in which each route has some requests, the first ones cold after a deployment. */

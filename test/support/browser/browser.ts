@@ -99,7 +99,7 @@ function followRequests(page: Page): void {
   page.on("requestfailed", (request) => open.delete(request));
 }
 
-/** What a page still waits for after two frames: rows that are awaited, its heading, its fonts. */
+/** Elements that a page still waits for after two frames: rows that are awaited, its heading, its fonts. */
 const awaitedInPage = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done([
   ...[...document.querySelectorAll(".waiting")].map(({ tagName, className }) => tagName + "." + className),
   ...(document.querySelector("h1") === null ? ["a heading"] : []),

@@ -12,7 +12,7 @@ export interface RunningService {
   readonly call: SceneCall;
 }
 
-/** What `npm start` announces, as far as it is needed here. */
+/** Announcement of `npm start`, as far as it is needed here. */
 interface Ready {
   readonly base_url: string;
   readonly client_id: string;

@@ -3,7 +3,7 @@ import { eventually } from "../wait.ts";
 /** A request of the API by an application with all scopes; it throws for every answer that is an error. */
 export type SceneCall = <T>(method: string, path: string, body?: object) => Promise<T>;
 
-/** What pages of single items are opened with. */
+/** Identifiers for the pages of single items. */
 export interface Scene {
   readonly client_id: string;
   readonly account_id: string;

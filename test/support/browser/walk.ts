@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { open, settled } from "./browser.ts";
 import type { ShownPage } from "./pages.ts";
 
-/** What a walk clicks: everything, or the links alone. */
+/** Elements that a walk clicks: everything, or the links alone. */
 export type Reach = "everything" | "links";
 
 /** Something on a page that can be clicked; its key is the same for all rows of a list. */
@@ -103,7 +103,7 @@ async function click(page: Page, { tag }: Target): Promise<void> {
     const values = await target.locator("option").evaluateAll((all) => all.map((one) => one.getAttribute("value")));
     await target.selectOption(values.at(-1) ?? "");
   } else {
-    // What lies above it, such as a row's other parts, would take the click of a person too.
+    // An element above it, such as a row's other parts, would take the click of a person too.
     await target.click({ timeout: 5_000 });
   }
 }

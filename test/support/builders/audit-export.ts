@@ -46,7 +46,7 @@ export function objectsOf(
     const own = sealed[at] as ExportedDay;
     const parts = Math.ceil(own.lines.length / partLines);
     for (let part = 1; part <= parts; part += 1) {
-      // What was added stands in the last part.
+      // Additions are in the last part.
       const end = part === parts ? lines.length : part * partLines;
       const text = lines.slice((part - 1) * partLines, end).map((line) => `${line}\n`);
       objects.set(dayKeys.part(brokerage, day, part), gzipSync(text.join("")));
@@ -68,7 +68,7 @@ function memorySource(objects: ReadonlyMap<string, Uint8Array>): ExportSource {
   };
 }
 
-/** What the check of an export says of each brokerage, whose days must reach the first one, or a later one. */
+/** Verdict of the check of an export on each brokerage, whose days must reach the first one, or a later one. */
 export async function checkedExport(
   objects: ReadonlyMap<string, Uint8Array>,
   until = firstDay,
@@ -76,7 +76,7 @@ export async function checkedExport(
   return (await reportsOf(memorySource(objects), "", until)).reports;
 }
 
-/** What the check says of the brokerages whose keys begin like this, and the days that it finds in order. */
+/** Verdict of the check on the brokerages whose keys begin like this, and the days that it finds in order. */
 export async function reportsOf(source: ExportSource, prefix: string, until: string) {
   const sealed: string[] = [];
   const reports: BrokerageReport[] = [];

@@ -9,7 +9,7 @@ export function clientRequest(more: object = {}): Record<string, unknown> {
   return { email: `client-${people}@example.com`, first_name: "Ana", last_name: "Silva", ...more };
 }
 
-/** What a test does first, each through the API; an answer of another kind than expected fails with its text. */
+/** First steps of a test, each through the API; an answer of another kind than expected fails with its text. */
 export function brokerage(api: TestApi, caller: TestCaller) {
   const post = async (address: string, body: unknown): Promise<TestAnswer["body"]> => {
     const answer = await api.call(caller, "POST", address, { body });

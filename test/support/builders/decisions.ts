@@ -13,7 +13,7 @@ import { type Scope, scopes } from "../../../shared/schema/scope.ts";
 /** The tenant of every decision of these tests. */
 export const tenantId = "brk_01JD0000000000000000000000";
 
-/** What was drawn for every new person of these tests. */
+/** Random values for every new person of these tests. */
 export const personKey = { public_key: "public", private_key: "private" } as const;
 
 /** The moment of every decision that does not name another one. */
@@ -45,7 +45,7 @@ export function allScopesBut(...missing: Scope[]): Scope[] {
   return scopes.filter((scope) => !missing.includes(scope));
 }
 
-/** What an accepted decision holds; a refusal fails the test with its text. */
+/** An accepted decision; a refusal fails the test with its text. */
 export function accepted<R>(decision: Decision<R>): Extract<Decision<R>, { ok: true }> {
   if (!decision.ok) throw new Error(`Refused: ${decision.refusal.code}: ${decision.refusal.detail}`);
   return decision;

@@ -34,8 +34,8 @@ export const widest = "\u{1f4bb}";
 export const mostEscaped = '"';
 
 /**
- * The largest body that a row takes: its example with every free text, list of texts and metadata it knows filled up.
- * What has another form, such as an amount, stays as the example has it.
+ * The largest body that a row takes: its example with every free text, list of texts and metadata it knows filled up. A
+ * value of another form, such as an amount, stays as the example has it.
  */
 export function largestBody(row: Route, example: unknown): unknown {
   if (row.body === undefined) return undefined;

@@ -21,7 +21,7 @@ interface ItemWrite {
 /** The most that one BatchWriteItem takes (AWS docs: BatchWriteItem). */
 const batchSize = 25;
 
-/** What `putItems` writes for an item of a stored kind. */
+/** The write of `putItems` for an item of a stored kind. */
 export function writeOf<T extends object>({ emulator }: TestApi, entity: Entity<T>, item: T): ItemWrite {
   const tableName = entity.et === quotes.et ? emulator.volatileTableName : emulator.tableName;
   return { tableName, item: marshall(itemOf(entity, item)) };

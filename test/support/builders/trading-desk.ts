@@ -47,7 +47,7 @@ export class TradingDesk {
     this.balance = balance;
   }
 
-  /** What a decision reads. */
+  /** State for a decision. */
   get state(): OpeningState {
     const { account, balance, risk, trades } = this;
     return { account, balance, risk, trades, positions: [...this.positions.values()], client: { status: "active" } };

@@ -8,8 +8,8 @@ const { commitTrading, evaluateAccount } = await import("../../../shared/trading
 const { closeAtMarket, openAtMarket } = await import("../../../shared/domain/trading/market-trade.ts");
 
 /**
- * What a tenant does on the market through the one way that trading decisions are committed, without an endpoint.
- * Loaded after the environment is set.
+ * Acts of a tenant on the market through the one way that trading decisions are committed, without an endpoint. Loaded
+ * after the environment is set.
  */
 export function tradingFloor(tenant: string, remainingMs: () => number = () => 30_000) {
   const attempted = { tenant_id: tenant, newContext: () => systemContext(tenant, "test"), remainingMs };

@@ -107,7 +107,7 @@ export async function startApi(...parts: readonly ("stream" | "watched")[]): Pro
   };
 }
 
-/** What the provisioning function does first for a brokerage; past the watched way, so that no test counts it. */
+/** First step of the provisioning function for a brokerage; past the watched way, so that no test counts it. */
 async function putTenant(emulator: Emulator, id: string): Promise<void> {
   const tenant = { pk: id, sk: "TENANT", et: "TENANT", ...draftTenant(id, new Date(0).toISOString()) };
   await emulator.client.send(new PutItemCommand({ TableName: emulator.tableName, Item: marshall(tenant) }));

@@ -6,7 +6,7 @@ import { AwsError } from "../../../infra/local/aws-error.ts";
 import { Buckets } from "../../../infra/local/buckets/buckets.ts";
 import { bucketError, bucketPlan } from "../../../infra/local/buckets/plan.ts";
 
-/** What a test does with a call to the bucket: nothing, a refusal before it is done, or the answer lost. */
+/** Act of a test on a call to the bucket: nothing, a refusal before it is done, or the answer lost. */
 export type BucketInterference = undefined | "refuse" | "lose_answer";
 
 /** The bucket of the audit's days on a server, as the local runner keeps it. */

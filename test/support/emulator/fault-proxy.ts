@@ -11,9 +11,9 @@ export interface PlantedResponse {
 }
 
 /**
- * What the proxy does with one request: passes it on; cuts the connection instead of passing it on, when the service
- * has answered it, or inside the body of the answer; stays silent; sends the answer byte by byte; ends the connection
- * after it; or answers itself.
+ * Act of the proxy on one request: passes it on; cuts the connection instead of passing it on, when the service has
+ * answered it, or inside the body of the answer; stays silent; sends the answer byte by byte; ends the connection after
+ * it; or answers itself.
  */
 export type Fault = "pass" | "cut" | "cut_after" | "cut_in_body" | "silence" | "bytes" | "close" | PlantedResponse;
 
@@ -22,7 +22,7 @@ export interface SeenRequest extends SignedRequest {
   readonly connection: number;
 }
 
-/** What happens to requests in their order, those after them pass; or to one whose connection has `served` others. */
+/** Faults of requests in their order, those after them pass; or of one whose connection has `served` others. */
 type Plan = readonly Fault[] | ((served: number, target: string) => Fault);
 
 /** A server between a client and a service. */

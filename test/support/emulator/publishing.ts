@@ -76,7 +76,7 @@ export function publishing({ queues }: { readonly queues: QueueEndpoint }) {
     routed,
     receive,
     fanOutQueued,
-    /** What the router has sent or a sweep, all the way; returns the messages that come again. */
+    /** Takes messages of the router or a sweep all the way; returns those that come again. */
     publishSent: async (receives = 1): Promise<SentMessage[]> => {
       const again = await receive(queues.takeFrom("publish.fifo"), receives);
       await fanOutQueued();

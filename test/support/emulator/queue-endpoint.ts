@@ -8,7 +8,7 @@ export interface SentMessage {
   readonly body: Readonly<Record<string, unknown>>;
   readonly group: string | undefined;
   readonly delaySeconds: number | undefined;
-  /** What SQS drops repetitions by; of FIFO queues. */
+  /** Identifier by which SQS drops repetitions; of FIFO queues. */
   readonly deduplication: string | undefined;
   /** The trace header of X-Ray that it was given. */
   readonly trace: string | undefined;
@@ -22,7 +22,7 @@ export interface SendCall {
   readonly messages: readonly SentMessage[];
 }
 
-/** What a test makes of a call: messages refused by their place in it, or no call at all. */
+/** Act of a test on a call: messages refused by their place in it, or no call at all. */
 export type SendFault =
   | undefined
   | { readonly refused: readonly number[]; readonly senderFault?: boolean }

@@ -42,7 +42,7 @@ export function itemsOfAccount(
   });
 }
 
-/** Items of the main table of one kind, by its `et`, of one brokerage, or both. What is not asked for is not sent. */
+/** Items of the main table of one kind, by its `et`, of one brokerage, or both. Other items are not sent. */
 export function itemsOf(
   emulator: Pick<Emulator, "client" | "tableName">,
   { type, tenant }: { readonly type?: string; readonly tenant?: string },
@@ -78,7 +78,7 @@ export interface StreamRecord {
   };
 }
 
-/** What was read of each stream so far: tests look at it again and again, and it only grows. */
+/** Records of each stream that were read so far: tests look at it again and again, and it only grows. */
 interface Known {
   readonly records: StreamRecord[];
   readonly changes: RawChange[];

@@ -56,7 +56,7 @@ export function asOperator(caller: TestCaller, name: string, role: Role): TestCa
   return { ...caller, scopes: scopesOf(role, "sandbox"), operator: { id: newId("opr"), name, role } };
 }
 
-/** What a request carries in addition to method and path. */
+/** Parts of a request in addition to method and path. */
 export interface RequestParts {
   /** An object is sent as JSON; a string is sent as it is. */
   readonly body?: unknown;
@@ -73,7 +73,7 @@ export interface RequestParts {
   readonly base64?: "utf8" | "latin1";
 }
 
-/** What the distribution of the dashboard shows the API, which every test event knows as the stage does. */
+/** Secret of the dashboard's distribution, which every test event has as the stage does. */
 const originSecret = "A".repeat(64);
 
 let minute = 0;

@@ -10,8 +10,8 @@ export interface SeenPost {
 }
 
 /**
- * What becomes of a post: it is taken, there is no such connection, no answer ever comes, the connection of the worker
- * is lost before the client has the message, or after it.
+ * Fate of a post: it is taken, there is no such connection, no answer ever comes, the connection of the worker is lost
+ * before the client has the message, or after it.
  */
 export type PostFate = "taken" | "gone" | "stalled" | "lost" | "answer_lost";
 

@@ -4,7 +4,7 @@ import type { SocketEvent } from "../../../shared/stream/socket-event.ts";
 import { type ConnectionEndpoint, startConnectionEndpoint } from "./connection-endpoint.ts";
 import type { TestCaller } from "./request.ts";
 
-/** What a client sends with a handshake. */
+/** Parts of a client's handshake. */
 export interface HandshakeParts {
   readonly authorization?: readonly string[];
   readonly query?: Readonly<Record<string, readonly string[]>>;
@@ -33,7 +33,7 @@ export interface StreamGateway {
   readonly connect: (caller: TestCaller, id?: string) => Promise<HandshakeAnswer>;
   /** A message of a client; an object is sent as JSON, bytes as a binary frame. */
   readonly send: (client: StreamClient, message: unknown) => Promise<void>;
-  /** What was sent to a connection since the last time. */
+  /** Messages to a connection since the last time. */
   // biome-ignore lint/suspicious/noExplicitAny: messages are checked by the assertions, not by the compiler.
   readonly received: (client: StreamClient) => any[];
   /** A message whose `type` is the key of a route that is for no messages. */

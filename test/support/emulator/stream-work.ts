@@ -37,7 +37,7 @@ class Reader {
     this.filters = filters;
   }
 
-  /** What is new in its stream and passes its filters. */
+  /** New records in its stream that pass its filters. */
   async next(): Promise<readonly DynamoDBRecord[]> {
     const fresh = await readStream(this.stream, this.last);
     this.last = fresh.at(-1)?.dynamodb.SequenceNumber ?? this.last;

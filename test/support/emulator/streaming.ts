@@ -34,7 +34,7 @@ const { wakeStream } = await import("../../../shared/events/wake-stream.ts");
 // biome-ignore lint/suspicious/noExplicitAny: messages are checked by the assertions, not by the compiler.
 export type Received = any;
 
-/** What a client has received: every message, those of batches one by one. */
+/** Messages that a client has received, those of batches one by one. */
 export function messagesIn(posts: readonly SeenPost[], connection_id: string): Received[] {
   return posts
     .filter((post) => post.connection_id === connection_id)
@@ -54,7 +54,7 @@ export function streaming({ queues }: Pick<TestApi, "queues">, gateway: SocketEn
     /** Opens a connection of a holder with all rights, which was greeted; by default as if that was an hour ago. */
     connect: async (isOld = true): Promise<StreamConnection> => {
       const holder = { type: "application", id: newId("app"), name: "test" } as const;
-      // What the sweep looks at of its holder.
+      // The sweep looks at this of its holder.
       await changeItem(applications.key(tenant, holder.id), { set: { et: applications.et, status: "active", scopes } });
       const connection_id = `${randomUUID().slice(0, 12)}=`;
       const connection = await joinStream({ holder, client_id: "cid", scopes }, { tenant_id: tenant, connection_id });
@@ -139,7 +139,7 @@ export function streaming({ queues }: Pick<TestApi, "queues">, gateway: SocketEn
   return work;
 }
 
-/** What of a published event a test chooses. */
+/** Members of a published event that a test chooses. */
 interface EventFields {
   readonly type?: string;
   readonly account_id?: string;

@@ -21,7 +21,7 @@ export interface PlantedAnswer {
   readonly body: object;
 }
 
-/** What a test does with a call: nothing, an answer of its own, or the answer lost on its way back. */
+/** Act of a test on a call: nothing, an answer of its own, or the answer lost on its way back. */
 export type Interference = undefined | PlantedAnswer | "lose_answer";
 
 /** A way to DynamoDB on which every call is seen, and on which a test may interfere. */

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
 import { build, type Plugin } from "esbuild";
 
-/** What a function is given in the place of what Lambda and Node give it. */
+/** Replacements of what Lambda and Node give to a function. */
 export interface Surroundings {
   /** A module of a package or of Node by its name. */
   readonly inject: (name: string) => unknown;
@@ -14,7 +14,7 @@ export interface Surroundings {
   readonly process: object;
 }
 
-/** What a file exports. */
+/** Exports of a file. */
 export type Exports = Readonly<Record<string, (...given: never[]) => Promise<unknown>>>;
 
 /** Makes the modules of a file once more: nothing that one instance remembers is seen by another. */

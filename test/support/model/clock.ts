@@ -1,4 +1,4 @@
-/** What is to happen at a time. */
+/** Work at a time. */
 interface Planned {
   readonly atMs: number;
   /** Breaks ties: what was planned first happens first. */
@@ -16,8 +16,8 @@ const startMs = Date.UTC(2026, 0, 1);
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
- * Virtual time. What is planned happens in the order of its time, and time moves only when no promise has anything left
- * to do. Whatever is drawn at random comes from one seed, so that a run with the same seed is the same run.
+ * Virtual time. Planned work runs in the order of its time, and time moves only when no promise has anything left to
+ * do. Whatever is drawn at random comes from one seed, so that a run with the same seed is the same run.
  */
 export class Simulation {
   /** Milliseconds since 1970, with fractions. */
@@ -89,7 +89,7 @@ export class Simulation {
         return;
       }
       this.nowMs = next.atMs;
-      // What happens at one moment happens together; then everything it set off comes to rest.
+      // Work of one moment runs together; then everything it set off comes to rest.
       while (this.heap[0]?.atMs === next.atMs) {
         const planned = this.pop();
         if (!planned.cancelled) planned.run();

@@ -25,7 +25,7 @@ export interface TransactionCounts {
   throttled: number;
 }
 
-/** What was asked of the database since it began. */
+/** Calls to the database since it began. */
 export interface Counts {
   /** By the name of the function that sent them. */
   transactions: Record<string, TransactionCounts>;

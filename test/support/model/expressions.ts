@@ -252,7 +252,7 @@ export function holds(expression: string | undefined, item: Item, given: Placeho
   return expression === undefined || conditionOf(expression)({ item, given });
 }
 
-/** What an update makes of an item; undefined where the parent of a path does not exist, which DynamoDB refuses. */
+/** An item after an update; undefined where the parent of a path does not exist, which DynamoDB refuses. */
 export function updated(expression: string, item: Item, given: Placeholders): Item | undefined {
   const target: Record<string, Value> = { ...item };
   try {
@@ -264,7 +264,7 @@ export function updated(expression: string, item: Item, given: Placeholders): It
   }
 }
 
-/** What a projection leaves of an item; all of it without one. */
+/** The projected part of an item; all of it without a projection. */
 export function projected(expression: string | undefined, item: Item, given: Placeholders): Item {
   if (expression === undefined) return item;
   const { ExpressionAttributeNames: names = {} } = given;
@@ -272,7 +272,7 @@ export function projected(expression: string | undefined, item: Item, given: Pla
   return Object.fromEntries(wanted.flatMap((name) => (Object.hasOwn(item, name) ? [[name, item[name] as Value]] : [])));
 }
 
-/** What a key condition asks for: the value of the partition key, and a test of the sort key. */
+/** A key condition: the value of the partition key, and a test of the sort key. */
 export interface KeyQuery {
   readonly partition: string;
   readonly matches: (sort: string) => boolean;

@@ -10,7 +10,7 @@ import type { Timings } from "./timings.ts";
 export interface Definition {
   readonly name: string;
   readonly factory: Factory;
-  /** What is called of what its file exports; `handler` for a function of Lambda. */
+  /** Name of the called export; `handler` for a function of Lambda. */
   readonly entry?: string;
   readonly timeoutSeconds: number;
   readonly memoryMb: number;
@@ -22,11 +22,11 @@ export interface Point {
   readonly function: string;
   readonly call: string;
   readonly when: "before" | "after";
-  /** What it asks for. */
+  /** Input of the call. */
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** What came of an invocation: what the function returned, or why it ended without. */
+/** Result of an invocation: the value that the function returned, or why it ended without. */
 export type Outcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly why: "crash" | "timeout" | "error"; readonly error?: unknown };
@@ -34,7 +34,7 @@ export type Outcome =
 /** Does what a command asks for; `sender` is the name of the function. */
 type Service = (command: string, input: Readonly<Record<string, unknown>>, sender: string) => Promise<unknown>;
 
-/** What the clients of a function talk to. */
+/** Services that the clients of a function call. */
 export interface Services {
   readonly database: Service;
   readonly queues: Service;
@@ -42,7 +42,7 @@ export interface Services {
   readonly others: Readonly<Record<string, unknown>>;
 }
 
-/** What functions run in, and what happens to them there. */
+/** Surroundings of functions, and their faults. */
 export interface FunctionsOptions {
   readonly simulation: Simulation;
   readonly timings: Timings;
@@ -245,7 +245,7 @@ export interface FunctionCounts {
 
 /** The functions of a run, each with as many instances as it needs. */
 export class Functions {
-  /** What was invoked and what failed, by the name of the function. */
+  /** Invocations and failures, by the name of the function. */
   readonly counts: Record<string, FunctionCounts> = {};
   /** Failures of functions that are not crashes of the run. */
   readonly errors: unknown[] = [];

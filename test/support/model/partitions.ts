@@ -6,8 +6,8 @@ interface Bucket {
 }
 
 /**
- * What partitions can take: units flow in evenly up to a burst. Each partition key counts as a partition of its own,
- * as DynamoDB's adaptive capacity has it in the end; a table whose partitions were not split yet throttles earlier.
+ * Capacity of partitions: units flow in evenly up to a burst. Each partition key counts as a partition of its own, as
+ * DynamoDB's adaptive capacity has it in the end; a table whose partitions were not split yet throttles earlier.
  */
 export class Capacity {
   private readonly buckets = new Map<string, Bucket>();

@@ -9,15 +9,15 @@ import { type Queue, Queues } from "./queues.ts";
 import { Stream, type StreamRecord } from "./streams.ts";
 import { type Timings, timings } from "./timings.ts";
 
-/** What is compiled once and run in any number of stages. */
+/** Compiled once and run in any number of stages. */
 export interface Program {
   /** Factories by the id of the function, the part of its name behind the stage. */
   readonly functions: ReadonlyMap<string, Factory>;
-  /** What the run does in the place of the API: exports are called by their names. */
+  /** Acts in the place of the API: exports are called by their names. */
   readonly workload: Factory;
 }
 
-/** What is run, and under which conditions. */
+/** Program and conditions of a run. */
 export interface StageOptions {
   readonly program: Program;
   /** Cloud assembly that mappings, queues, schedules, memory and timeouts are read from. */
@@ -66,7 +66,7 @@ const others = {
 
 /**
  * A stage in virtual time: the functions that were compiled, on tables, streams and queues of the model, with the event
- * source mappings and schedules that the template has for them. What invokes other functions is left out.
+ * source mappings and schedules that the template has for them. Functions that invoke other functions are left out.
  */
 export class Stage {
   readonly simulation: Simulation;

@@ -24,7 +24,6 @@ export interface QueryInput extends Placeholders {
   readonly ConsistentRead?: boolean | undefined;
 }
 
-/** Which write it is. */
 export type WriteKind = "Put" | "Update" | "Delete" | "ConditionCheck";
 
 /** A write whose condition held: what is stored before and after it; undefined where nothing is. */
@@ -101,7 +100,7 @@ class Partitions {
 
 const carried = new Set<string>([keyAttributes.partition, keyAttributes.sort, ...slimAttributes]);
 
-/** What an index holds of an item; undefined when the index does not hold it. */
+/** The entry of an index for an item; undefined when the index does not hold it. */
 export function entryOf(name: IndexName, item: Item | undefined): Item | undefined {
   const { partition, sort } = indexes[name];
   if (item === undefined || typeof item[partition] !== "string" || typeof item[sort] !== "string") return undefined;
@@ -149,7 +148,7 @@ export class Tables {
     return this.table(table).find(String(key["pk"]))?.items.get(String(key["sk"]));
   }
 
-  /** What a write would do, or that its condition fails. Nothing is written yet. */
+  /** The effect of a write, or that its condition fails. Nothing is written yet. */
   plan(kind: WriteKind, input: WriteInput): Planned | Refused {
     const { TableName: table = "", UpdateExpression: expression } = input;
     const { pk, sk } = (input.Item ?? input.Key ?? {}) as Readonly<Record<string, unknown>>;

@@ -1,13 +1,13 @@
 import { limits } from "../../../shared/limits.ts";
 
 /**
- * What the model assumes of AWS, each with its source. "docs" are AWS's public pages; "stated" is an assumption that no
- * source gives, chosen so that it does not flatter. Times are in milliseconds.
+ * Assumptions of the model about AWS, each with its source. "docs" are AWS's public pages; "stated" is an assumption
+ * that no source gives, chosen so that it does not flatter. Times are in milliseconds.
  */
 export interface Timings {
   /** A transaction without its items. Stated, within the published p50 of 25 ms of a small TransactWriteItems. */
   readonly transaction_ms: number;
-  /** What each item of a transaction adds. Stated: 100 items take 34 ms more. */
+  /** Time of each item of a transaction. Stated: 100 items take 34 ms more. */
   readonly transaction_item_ms: number;
   /** A put, an update or a deletion of one item. Published median of PutItem: 7.5 ms. */
   readonly put_ms: number;

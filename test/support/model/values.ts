@@ -59,7 +59,7 @@ export function order(one: Value, other: Value): number | undefined {
   return type === "B" ? Buffer.compare(one as Uint8Array, other as Uint8Array) : undefined;
 }
 
-/** What `size()` says of a value; undefined for a type that has none. */
+/** `size()` of a value; undefined for a type that has none. */
 export function sizeOf(value: Value): number | undefined {
   if (typeof value === "string") return [...value].length;
   if (value instanceof Uint8Array) return value.length;

@@ -2,7 +2,7 @@ import { deliveries, events, outboxes } from "../../../shared/table/entities.ts"
 import type { Change } from "./database.ts";
 import type { Stage } from "./stage.ts";
 
-/** What became of the events of a run. Times are in milliseconds of virtual time. */
+/** Fate of the events of a run. Times are in milliseconds of virtual time. */
 export class EventWatch {
   /** From the commit of an outbox item to its publication. */
   readonly latencies: number[] = [];

@@ -52,7 +52,7 @@ export function hashedForm<T extends object>(shown: T): Omit<T, "_links"> {
  */
 export function judgeAudit(items: readonly RawItem[]): string[] {
   const entries = auditsIn(items);
-  // What the service does by itself has no request.
+  // Work of the service by itself has no request.
   const asked = entries.filter(({ members }) => members["request_id"] !== null);
   const requests = countOf(asked.map(({ tenant, members }) => `${tenant} ${members["request_id"]}`));
   return [

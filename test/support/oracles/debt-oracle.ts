@@ -1,10 +1,10 @@
 /**
- * What a balance and its credit must be by the rules of ADR 0025, from a ledger alone and in code
- * of its own: every posting once more in its order, a debit that was taken back as if it had never been made, and what
- * trading took below zero settled where the account was left without a position.
+ * Balance and credit by the rules of ADR 0025, from a ledger alone and in code of its own: every posting once more in
+ * its order, a debit that was taken back as if it had never been made, and the loss of trading below zero settled where
+ * the account was left without a position.
  */
 
-/** What an entry that moves credit does by itself: what the rule makes of credit, the oracle makes again. */
+/** Own effect of an entry that moves credit: credit by the rule is made again by the oracle. */
 export type JudgedCredit =
   | { readonly does: "grant"; readonly lot: string; readonly ends: string | null }
   | { readonly does: "take" }
@@ -15,7 +15,7 @@ export interface JudgedEntry {
   readonly kind: string;
   readonly amount: bigint;
   readonly transaction: string;
-  /** What of the balance before it open positions had lost again of profit realised since they were opened. */
+  /** Part of the balance before it that open positions had lost again of profit realised since they were opened. */
   readonly offset: bigint;
   /**
    * `due`: settle what trading took below zero. `owed`: what is below zero stays a debt. `paid`: what is not leaves
@@ -25,9 +25,9 @@ export interface JudgedEntry {
   readonly credit?: JudgedCredit | undefined;
   /** How many entries of the ledger it belongs behind, where it happened before it was booked. */
   readonly behind?: number | undefined;
-  /** Which entry of the ledger, counted from 0, a deal that was taken back gives back. */
+  /** Number of the ledger entry, counted from 0, that a deal which was taken back gives back. */
   readonly undoes?: number | undefined;
-  /** What a debit removes of the credit; all of it is kept without. */
+  /** Effect of a debit on the credit; all of it is kept without. */
   readonly removes?: "remove" | "prorate" | undefined;
 }
 
@@ -37,12 +37,12 @@ interface Lot {
   readonly left: bigint;
 }
 
-/** What the rule leaves. */
+/** Result of the rule. */
 export interface Judged {
   readonly balance: bigint;
   readonly credit: bigint;
   readonly debt: bigint;
-  /** What is left of each lot, by its name. */
+  /** The rest of each lot, by its name. */
   readonly lots: Readonly<Record<string, bigint>>;
 }
 

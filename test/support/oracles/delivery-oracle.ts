@@ -17,7 +17,7 @@ export interface Confirmed {
   readonly resource_id: string;
 }
 
-/** What is left of a run: nothing in it was made by the code that is judged. */
+/** Records of a run: nothing in them was made by the code that is judged. */
 export interface Evidence {
   readonly tenant_id: string;
   readonly endpoint_ids: readonly string[];

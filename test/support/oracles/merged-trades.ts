@@ -4,8 +4,8 @@ import type { Announced } from "./oracle-changes.ts";
 import { tenantOf } from "./oracle-terms.ts";
 
 /**
- * Whether a source has made an item. What several deals of one batch do to a trade, its position or an order is written
- * once, so that its version rises by one for each of them.
+ * Whether a source has made an item. Several deals of one batch on a trade, its position or an order are written once,
+ * so that its version rises by one for each of them.
  */
 export function isOfBatch(item: RawItem): boolean {
   switch (text(item, "et")) {
@@ -44,14 +44,14 @@ export function oneByOne(changes: readonly RawChange[], announced: readonly Anno
   });
 }
 
-/** What an event shows of a trade, in the form of an item. */
+/** The trade of an event, in the form of an item. */
 function imageOf({ id, version }: Announced["resource"], { object }: Announced["data"]): RawItem {
   return { ...(object as Readonly<Record<string, RawValue>>), et: "TRADE", id, version: { number: String(version) } };
 }
 
 /**
- * What must hold of the events of trades: versions ascend where their order is known, none of a deal is missing, and
- * each shows the trade as it was stored, where that version was.
+ * Judges the events of trades: versions ascend where their order is known, none of a deal is missing, and each shows
+ * the trade as it was stored, where that version was.
  */
 export function judgeTradeEvents(
   items: readonly RawItem[],

@@ -4,7 +4,7 @@ import { platformMoney } from "./oracle-platform-money.ts";
 import { isAwaited, isReturn, isReturning, isTrading, openStates, takesMoney, undecided } from "./oracle-terms.ts";
 import { judgeSettled, movesCredit } from "./oracle-transactions.ts";
 
-/** What an account accepts by its status and its trading mode. */
+/** Bookings that an account accepts by its status and its trading mode. */
 function gateOf(account: RawItem): string {
   if (account["status"] !== "active") return "none";
   return account["trading_mode"] === "full" ? "all" : "close_only";

@@ -142,7 +142,7 @@ function overdrawn(
   const [had = 0n, , free = 0n] = before === undefined ? [] : amounts.map((name) => whole(before, name));
   const posted = before === undefined || whole(before, "seq") !== whole(item, "seq");
   const entry = `${text(item, "account_id")} ${whole(item, "seq")}`;
-  // What has left a platform is held whether the account has it or not.
+  // Money that has left a platform is held whether the account has it or not.
   const aside = reported.has(text(item, "account_id"));
   const [returned, lost] = [posted && returns.has(entry), posted && traded.has(entry)];
   const more = before !== undefined && held > whole(before, "held_minor");

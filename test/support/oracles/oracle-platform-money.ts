@@ -18,7 +18,7 @@ function newestOfPositions(items: readonly RawItem[]): RawItem[] {
   return [...newest.values()].map((item) => ({ ...item, et: "POSITION OF A SOURCE" }));
 }
 
-/** What is unique is claimed by its owner only, and nothing is claimed for a value without an owner. */
+/** A unique value is claimed by its owner only, and nothing is claimed for a value without an owner. */
 export function judgeMarkers(items: readonly RawItem[]): string[] {
   const sources = new Map(
     ofType(items, "SOURCE").map((item) => [`${tenantOf(item)} ${text(item, "name")}`, text(item, "id")]),
@@ -171,8 +171,8 @@ export const platformKinds: Readonly<Record<string, string>> = {
 };
 
 /**
- * Every leg of a transaction that a platform has not reported yet can be found by its amount, and no other one. What
- * was made before its account belonged to a platform need not be found.
+ * Every leg of a transaction that a platform has not reported yet can be found by its amount, and no other one. A leg
+ * from before its account belonged to a platform need not be found.
  */
 export function judgeLegs(items: readonly RawItem[]): string[] {
   const linked = new Set(

@@ -8,7 +8,7 @@ export function isReturn(entry: RawItem): boolean {
 
 const tradingKinds = new Set(["realised_pnl", "swap", "commission", "negative_balance_correction"]);
 
-/** What trading books may take more than is there: a price does not stop at zero. */
+/** Trading books may take more than is there: a price does not stop at zero. */
 export function isTrading(entry: RawItem): boolean {
   return tradingKinds.has(text(entry, "kind"));
 }
@@ -29,7 +29,7 @@ export function isAwaited(item: RawItem): boolean {
   return typeof item["command_id"] === "string" && item["platform_done_at"] === undefined;
 }
 
-/** What a platform was asked to bring back of a transaction, and has not. */
+/** Whether a platform was asked to bring money of a transaction back, and has not. */
 export function isReturning(item: RawItem): boolean {
   return item["returning_minor"] !== undefined;
 }

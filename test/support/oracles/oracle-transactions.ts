@@ -54,8 +54,8 @@ function hasEntry(leg: RawItem): boolean {
 }
 
 /**
- * What money that came late repaid, or a withdrawal removed of credit: the replay of the whole ledger judges how much
- * that must be.
+ * Whether late money was repaid by it, or a withdrawal removed credit: the replay of the whole ledger judges the
+ * amounts.
  */
 function isRepayment(item: RawItem): boolean {
   return ["repayment", "policy"].includes(String(item["settlement"])) || settlingControls.has(item["control_account"]);
@@ -63,14 +63,14 @@ function isRepayment(item: RawItem): boolean {
 
 const settlingControls = new Set<unknown>(["negative_balance", "credit"]);
 
-/** What an entry that moves credit does by itself; undefined where the rule of credit makes it. */
+/** Own effect of an entry that moves credit; undefined where the rule of credit makes it. */
 function creditOf(entry: RawItem): JudgedCredit | undefined {
   const { settlement } = entry;
   if (entry["moves"] !== "credit" || (settlement !== undefined && settlement !== "expiry")) return undefined;
   const lot = String(entry["transaction_id"]);
   if (settlement === "expiry") return { does: "end", lot };
   const [first] = lotsOf(entry, "lots");
-  // What a platform granted is in no lot of a transaction.
+  // Credit of a platform is in no lot of a transaction.
   return whole(entry, "amount_minor") > 0n
     ? { does: "grant", lot: first?.lot ?? lot, ends: first?.ends ?? null }
     : { does: "take" };
@@ -158,7 +158,7 @@ function judgeTransaction(item: RawItem, entries: readonly RawItem[], legs: read
   ];
 }
 
-/** What is left on each control account, in the order of their names; what cancelled out is left out. */
+/** Totals of the control accounts, in the order of their names; those that cancelled out are left out. */
 function controlTotals(legs: readonly RawItem[]): (readonly [string, string])[] {
   const groups = groupBy(legs, (leg) => text(leg, "control_account"));
   return [...groups]
@@ -231,7 +231,7 @@ function bookingsOf(item: RawItem): string[] {
 
 type Booked = readonly [name: string, minor: bigint];
 
-/** What a leg of a transfer books: its debit stands in transit until the credit is made, or is taken back. */
+/** Bookings of a leg of a transfer: its debit stands in transit until the credit is made, or is taken back. */
 function transferBooks(item: RawItem): readonly (readonly (readonly [string, string])[])[] {
   const [kind, status, amount] = [text(item, "kind"), text(item, "status"), whole(item, "amount_minor")];
   const texts = (pairs: readonly Booked[]) => pairs.map(([name, minor]) => [name, String(minor)] as const);
@@ -260,9 +260,9 @@ function judgeHistory(item: RawItem): string[] {
         (allowed("TXN", `${from}>${to}`) || (from === to && undecided.has(String(to)))),
   );
   const awaited = undecided.has(text(item, "status"));
-  // What the sandbox's provider moves by itself is due whatever its state is.
+  // A transaction that the sandbox's provider moves is due whatever its state is.
   const provided = typeof item["provider_at"] === "string";
-  // What was made for an item of a platform that has happened does not expire.
+  // A transaction for an item of a platform that has happened does not expire.
   const ends = awaited && !asideOf(item).some(isCreatedFor);
   const expires = typeof item["expires_at"] === "string";
   const due = [item["due_pk"], item["due_sk"]].map((value) => typeof value === "string");

@@ -6,7 +6,7 @@ type Ratio = readonly [numerator: bigint, denominator: bigint];
 
 const kinds = new Set(["transfer_out", "transfer_in"]);
 
-/** What a transaction says of the transfer that it is a leg of. */
+/** The transfer that a transaction is a leg of. */
 function legOf(item: RawItem): RawItem {
   return memberOf(item, "transfer");
 }
@@ -57,7 +57,7 @@ function judgeAlone(id: string, out: RawItem): string[] {
   return text(out, "status") === "completed" ? [`${id} is completed without a credit`] : [];
 }
 
-/** What the control accounts of a leg must have. */
+/** Amounts of a leg on the control accounts. */
 export function transferControls(item: RawItem): readonly (readonly [name: string, minor: bigint])[] {
   const amount = whole(item, "amount_minor");
   if (text(item, "kind") === "transfer_out") return [["transfers", amount]];

@@ -12,10 +12,9 @@ import { judgeTransfers } from "./oracle-transfers.ts";
 import { judgeTrading } from "./trading-oracle.ts";
 
 /**
- * What must hold of the table whatever the service did, judged from the raw items and the stream alone. Nothing here is
- * shared with the service: its keys, its formatting and its arithmetic are all written a second time; the events that
- * its operations name are taken from their description. Each finding is a
- * sentence; an empty list means that all is well.
+ * Rules of the table whatever the service did, judged from the raw items and the stream alone. Nothing here is shared
+ * with the service: its keys, its formatting and its arithmetic are all written a second time; the events that its
+ * operations name are taken from their description. Each finding is a sentence; an empty list means that all is well.
  */
 export async function findings(emulator: Emulator): Promise<string[]> {
   const [items, changes] = [await scanTable(emulator), await readChanges(emulator)];

@@ -2,8 +2,8 @@ import { countOf, groupBy, ofType, sum, text, whole } from "../emulator/raw-item
 import type { RawChange, RawItem } from "../emulator/raw-table.ts";
 
 /**
- * What must hold of trades, positions and margin whatever the service did, from the raw items alone. As in the oracle
- * of money, keys and arithmetic are written a second time.
+ * Rules of trades, positions and margin whatever the service did, from the raw items alone. As in the oracle of money,
+ * keys and arithmetic are written a second time.
  */
 export function judgeTrading(items: readonly RawItem[]): string[] {
   const trades = ofType(items, "TRADE");
@@ -163,7 +163,7 @@ function symbolMargin(mode: string, positions: readonly RawItem[], leverage: big
   return (2n * larger.margin * (larger.lots - smaller.lots) + larger.lots) / (2n * larger.lots);
 }
 
-/** What is watched of an account is exactly what its risk says, and its risk was written with its positions. */
+/** The triggers of an account are exactly those of its risk, and its risk was written with its positions. */
 function judgeWatch({ positions, risk }: Found, exposures: readonly RawItem[]): string[] {
   if (risk === undefined) return positions.length + exposures.length === 0 ? [] : ["has positions and no risk"];
   const wanted = (risk["triggers"] as readonly { readonly map: RawItem }[]).flatMap(({ map }) =>

@@ -5,13 +5,13 @@ import { sourceText } from "./source-text.ts";
 interface Layer {
   /** Files of the layer start with this. */
   readonly path: string;
-  /** What they may import of ours; a path ends with a slash when it means all below it. */
+  /** Our own files that they may import; a path ends with a slash when it means all below it. */
   readonly values: readonly string[];
-  /** What they may import for its types alone. */
+  /** Files that they may import for their types alone. */
   readonly types?: readonly string[];
 }
 
-/** What every feature may use: words, rules, limits, and clock, identifiers, log and queues. */
+/** Open to every feature: words, rules, limits, and clock, identifiers, log and queues. */
 const rulesOfTheBusiness = [
   "shared/schema/",
   "shared/domain/",

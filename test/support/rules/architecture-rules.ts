@@ -15,7 +15,7 @@ export const eventSourceFunctions: readonly string[] = readdirSync(backgroundRow
   .flatMap((name) => [...readFileSync(new URL(name, backgroundRows), "utf8").matchAll(/^ {4}file: "(.+)",$/gm)])
   .map(([, file = ""]) => file);
 
-/** What may stand at the root in addition to files whose names start with a dot. */
+/** Entries of the root in addition to files whose names start with a dot. */
 const rootEntries = [
   "infra",
   "functions",
@@ -77,12 +77,12 @@ export const expressionsInTable: Rule = ({ path, text }) => {
   ];
 };
 
-/** What only the sandbox has, and the place that hands its behaviour to the rest. */
+/** The sandbox, and the place that hands its behaviour to the rest. */
 const ofTheSandbox = ["shared/sandbox/", "shared/domain/sandbox/"];
 
 const handsTheSandboxIn = "shared/table/context.ts";
 
-/** What production runs imports nothing of the sandbox but types: the sandbox's behaviour is handed in. */
+/** Code of production imports nothing of the sandbox but types: the sandbox's behaviour is handed in. */
 export const sandboxApart: Rule = (file) => {
   const free = [...ofTheSandbox, handsTheSandboxIn];
   if (!file.path.startsWith("shared/") || free.some((path) => covers(path, file.path))) return [];
@@ -229,7 +229,7 @@ export const lineLength: Rule = ({ path, text }) =>
         .flatMap((line, i) => (line.length > longestLine ? [`line ${i + 1} has ${line.length} characters`] : []))
     : [];
 
-/** What is still to be done stands in an issue. */
+/** Work that is still to be done stands in an issue. */
 export const noLeftovers: Rule = ({ text }) => {
   const words = new RegExp(`\\b(?:${["TO", "FIX"].map((half, i) => half + ["DO", "ME"][i]).join("|")})\\b`);
   return text.split("\n").flatMap((line, i) => (words.test(line) ? [`line ${i + 1} leaves work behind`] : []));

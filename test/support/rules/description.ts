@@ -83,7 +83,7 @@ function closed(node: unknown, composed = false): unknown {
     : copy;
 }
 
-/** What is wrong with a value, by the schema; `side` tells whether unknown members are a fault. */
+/** Faults of a value, by the schema; `side` tells whether unknown members are a fault. */
 function faultsIn(side: "sent" | "answered", schema: JsonObject, value: unknown): string[] {
   const written = JSON.stringify(schema);
   const key = `${side} ${written}`;
@@ -99,7 +99,7 @@ function told(params: object): string {
   return JSON.stringify(params).slice(0, 200);
 }
 
-/** What is wrong with an answer of this component by the document; a member that it does not name is a fault. */
+/** Faults of an answer of this component by the document; a member that it does not name is a fault. */
 export function documentedFaults(component: string, value: unknown): string[] {
   return faultsIn("answered", { $ref: `#/components/schemas/${component}` }, value);
 }
@@ -132,8 +132,8 @@ const transport = new RegExp(
 );
 
 /**
- * What the document does not allow in an exchange. A request that was refused may be anything; one that was served must
- * be as the document says.
+ * Faults of an exchange by the document. A request that was refused may be anything; one that was served must be as the
+ * document says.
  */
 function faultsOf(seen: SeenExchange): string[] {
   const operation = operationOf(seen.method, seen.path);

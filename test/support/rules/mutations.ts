@@ -10,7 +10,7 @@ export interface Mutation {
   readonly name: string;
   /** Path from the root of the repository. */
   readonly file: string;
-  /** What stands in the file exactly once, and what stands there instead. */
+  /** Text that stands in the file exactly once, and its replacement. */
   readonly edits: readonly (readonly [from: string, to: string])[];
   /** A test that must fail: its file, and the beginning of its name. */
   readonly test: { readonly file: string; readonly name: string };

@@ -39,7 +39,7 @@ export const tolerated: readonly { readonly phrase: string; readonly sentence: s
 export const counts: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   shared: {
     told: 1,
-    "of ours": 6,
+    "of ours": 5,
     beside: 3,
     "what is no": 2,
   },
@@ -48,15 +48,15 @@ export const counts: Readonly<Record<string, Readonly<Record<string, number>>>> 
     anew: 2,
     told: 1,
     "of ours": 5,
-    beside: 14,
+    beside: 11,
     "what is no": 1,
   },
   test: {
     nobody: 7,
-    "of ours": 13,
-    beside: 29,
+    "of ours": 11,
+    beside: 28,
     "side by side": 6,
-    "what is no": 3,
+    "what is no": 2,
   },
   "shared/decisions": {},
 };

@@ -29,7 +29,7 @@ interface Blank {
   readonly end: number;
 }
 
-/** What may begin or end a literal, a comment or the code inside a template. */
+/** May begin or end a literal, a comment or the code inside a template. */
 const landmark = /["'`/{}]/g;
 
 /** Several rules look at the same file. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Reply, send } from "../../../infra/tools/api-call.ts";
 
-/** What the API answered: status, headers and the parsed body, undefined when there is none. */
+/** Answer of the API: status, headers and the parsed body, undefined when there is none. */
 export type ApiReply<T = Record<string, unknown>> = Reply<T>;
 
 /** Headers and body of a call in addition to its method and path. */

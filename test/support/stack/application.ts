@@ -3,7 +3,7 @@ import { accessToken, type Credentials } from "../../../infra/tools/api-call.ts"
 import type { Stage } from "../../../shared/routes/route.ts";
 import { type ApiClient, apiClient } from "./api-client.ts";
 
-/** What an application is made with. */
+/** Options of an application. */
 export interface ApplicationOptions {
   readonly tenant_id?: string;
   readonly scopes?: readonly string[];

@@ -5,7 +5,7 @@ import { readStream, scanTable } from "../emulator/raw-table.ts";
 import { tableClient } from "./cloud-tables.ts";
 import type { Stack } from "./stack.ts";
 
-/** What must not be found anywhere in clear, by what it is. */
+/** Values that must not be found anywhere in clear, by what they are. */
 export type Canaries = ReadonlyMap<string, string>;
 
 /** Places of a running stack that hold what somebody else may read one day, each as one text. */

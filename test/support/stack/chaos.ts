@@ -11,14 +11,14 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** What was done to a run. */
+/** Faults of a run. */
 export interface ChaosCounts {
   readonly kills: Readonly<Record<string, number>>;
   readonly stream_repeats: number;
   readonly queue_repeats: number;
 }
 
-/** What makes trouble for a cloud, and how much it made. */
+/** Makes trouble for a cloud, and counts it. */
 export interface Chaos {
   readonly options: Pick<CloudOptions, "onCall" | "onQueueBatch" | "onStreamBatch">;
   readonly counts: () => ChaosCounts;

@@ -3,7 +3,7 @@ import { tableNameOf } from "./cloud-tables.ts";
 import type { Stack } from "./stack.ts";
 
 /**
- * What the first tenant of a running stack does on its market, past the API: decisions are made in the test process and
+ * Acts of a running stack's first tenant on its market, past the API: decisions are made in the test process and
  * committed to the tables of the stack. The clients of the AWS SDK read the environment once, so a process can have the
  * floor of one stack.
  */

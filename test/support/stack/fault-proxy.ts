@@ -17,7 +17,7 @@ export interface PassedReply {
   readonly body: string;
 }
 
-/** What is wrong with a deployment: it changes a request before it is answered, or the answer. */
+/** Fault of a deployment: it changes a request before it is answered, or the answer. */
 export interface Fault {
   readonly request?: (request: PassedRequest) => Partial<PassedRequest>;
   readonly reply?: (reply: PassedReply, request: PassedRequest) => Partial<PassedReply>;

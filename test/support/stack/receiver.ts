@@ -12,7 +12,7 @@ export interface Received {
 /** A customer's receiver of webhooks. */
 export interface Receiver {
   readonly url: string;
-  /** What came, in order of arrival. */
+  /** Calls in order of arrival. */
   readonly received: Received[];
   /** The most calls that were open at the same time. */
   mostAtOnce: number;

@@ -33,7 +33,7 @@ function without(name: string) {
   });
 }
 
-/** What API Gateway answers where no gateway response is defined. */
+/** Answer of API Gateway where no gateway response is defined. */
 function gatewayDefault(status: number, message: string): () => PassedReply {
   return () => ({ status, headers: { "content-type": "application/json" }, body: JSON.stringify({ message }) });
 }

@@ -80,7 +80,7 @@ export async function startTokenService(api: TestApi): Promise<TokenService> {
   };
 }
 
-/** What provisioning writes when the gateway has made the key; there is no gateway here. */
+/** Write of provisioning when the gateway has made the key; there is no gateway here. */
 async function settle(api: TestApi, tenant: string, id: string): Promise<void> {
   await api.emulator.client.send(
     new UpdateItemCommand({

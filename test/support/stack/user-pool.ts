@@ -41,7 +41,7 @@ export function signedToken(claims: Claims, { kid, privateKey, publicKey }: Pool
   const head = { alg: "RS256", kid, ...header };
   const input = `${part(head)}.${part(claims)}`;
   if (head.alg === "none") return `${input}.`;
-  // What a library does that takes the public key for a shared secret (RFC 8725 2.1).
+  // Act of a library that takes the public key for a shared secret (RFC 8725 2.1).
   const secret = publicKey.export({ type: "spki", format: "pem" });
   const signature =
     head.alg === "HS256"

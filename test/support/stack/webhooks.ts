@@ -11,7 +11,7 @@ export interface Registered {
   readonly secret: string;
 }
 
-/** What a receiver reads in a body. */
+/** Members of a body that a receiver reads. */
 export interface ReceivedEvent {
   readonly id: string;
   readonly type: string;
@@ -30,7 +30,7 @@ export async function register(api: ApiClient, url: string, more: object = {}): 
   return reply.body;
 }
 
-/** What stands in the body of a call. */
+/** The event in the body of a call. */
 export function eventOf({ body }: Pick<Received, "body">): ReceivedEvent {
   return JSON.parse(body) as ReceivedEvent;
 }
@@ -52,7 +52,7 @@ export function arrivals(receiver: Receiver, path: string, count: number, within
 }
 
 /**
- * What the packages of three vendors, unchanged, read in a call: the same event three times.
+ * The event of a call as the packages of three vendors, unchanged, read it: the same event three times.
  * @throws their errors when the signature is not good under this secret
  */
 export function verified({ headers, body }: Received, secret: string): readonly ReceivedEvent[] {

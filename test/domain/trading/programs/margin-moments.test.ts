@@ -28,7 +28,7 @@ import {
   store,
 } from "./margin-program.ts";
 
-/** What is shown is the margin of the moment of the balance. */
+/** The shown margin is that of the moment of the balance. */
 function expectShown(program: Program, { moment, of }: ReturnType<Program["mixed"]>): void {
   const state = stateOf(program.desk, moment);
   const model = modelUsed(program.moments[of] as Moment, program.models[of] as Model);
@@ -37,7 +37,7 @@ function expectShown(program: Program, { moment, of }: ReturnType<Program["mixed
   expect(moment.account.leverage).toBe(moment.balance.leverage);
 }
 
-/** What is committed on it is what is decided on the account as it is, or it is not committed. */
+/** A commit on it equals the decision on the account as it is, or is refused. */
 function expectCommitted(program: Program, moment: Moment): "stored" | "again" {
   const { desk, now } = program;
   const current = program.moments.at(-1) as Moment;

@@ -121,7 +121,7 @@ function units(decimal: string, digits: number): bigint {
   return BigInt(whole + fraction.padEnd(digits, "0"));
 }
 
-/** What lots take that are opened at these terms, computed a second time: to 30 decimals in integers. */
+/** Margin of lots that are opened at these terms, computed a second time: to 30 decimals in integers. */
 function partOf(lots: string, { symbol, open_price, margin_ratio }: Position, now: Market): Part {
   const terms = now.symbols.get(symbol);
   if (terms === undefined) throw new Error(`There is no symbol ${symbol}.`);
