@@ -24,6 +24,7 @@ export interface QueryInput extends Placeholders {
   readonly ConsistentRead?: boolean | undefined;
 }
 
+/** Kind of a write. */
 export type WriteKind = "Put" | "Update" | "Delete" | "ConditionCheck";
 
 /** A write whose condition held: what is stored before and after it; undefined where nothing is. */
