@@ -1,6 +1,6 @@
 import { type Account, type Balance, refuseTerms } from "../domain/account.ts";
 import type { OwnedAccount } from "../domain/amend-account.ts";
-import { unheeded } from "../domain/command/attention.ts";
+import { commandsForAttention } from "../domain/command/attention.ts";
 import { forwardMinor } from "../domain/command/money.ts";
 import { type AskedAccount, amendOnPlatform } from "../domain/command/terms.ts";
 import { type Context, type Decision, notFound } from "../domain/decision.ts";
@@ -232,7 +232,7 @@ export async function readHeld(
 export async function countAttention<D extends Decision<unknown> | TradingDecision<unknown>>(decision: D): Promise<D> {
   const changes: readonly TradingChange[] = decision.ok ? decision.changes : [];
   const left = changes.flatMap(leftTo);
-  const refused = unheeded(changes);
+  const refused = commandsForAttention(changes);
   if (left.length + refused.length > 0) await untilAdmitted();
   for (const { id, status } of left) {
     log.warn("A transaction needs attention: its platform moved the money or did not return it.", {

@@ -6,7 +6,7 @@ import { type Command, isOpen } from "./command.ts";
  * booked here, or an account may trade there more than it may here, a disabled one for example. A command that made way
  * for another one is none of them.
  */
-export function unheeded(changes: readonly TradingChange[]): readonly Command[] {
+export function commandsForAttention(changes: readonly TradingChange[]): readonly Command[] {
   return changes.flatMap((change) => {
     if (change.op !== "update" || change.entity !== "command") return [];
     const [before, after] = [change.before, change.after] as unknown as [Command, Command];
