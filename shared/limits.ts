@@ -600,6 +600,12 @@ export const limits = {
     max_quotes: 50,
     /** Open positions of one account. */
     max_positions: 500,
+    /** Parts of a request for a margin preview, which is computed in one request. */
+    preview_prices: 50,
+    preview_closes: 50,
+    preview_opens: 20,
+    /** Symbols whose first prices a preview looks for: each takes about 80 valuations of the positions in it. */
+    preview_first_prices: 20,
     /** No price is further from zero: bitcoin costs 10^9 to 10^10 in the weakest currencies. */
     max_price: 10n ** 10n,
     /** A price is at most so many times the first one of its day. */

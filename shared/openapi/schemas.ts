@@ -37,6 +37,7 @@ import * as streamRequest from "../schema/stream/client-messages.ts";
 import * as streamMessage from "../schema/stream/server-messages.ts";
 import * as streamTicket from "../schema/stream/ticket.ts";
 import * as symbol from "../schema/symbol.ts";
+import * as marginPreview from "../schema/margin-preview.ts";
 import * as trade from "../schema/trade.ts";
 import * as transaction from "../schema/transaction.ts";
 import * as webhook from "../schema/webhook.ts";
@@ -60,6 +61,7 @@ const modules: readonly object[] = [
   snapshot,
   fields,
   handover,
+  marginPreview,
   money,
   oauth,
   operator,

@@ -175,6 +175,8 @@ const componentTexts: Readonly<Record<string, string>> = {
   TransferLeg: "The transfer that a transaction is a leg of, with the other leg.",
   Transaction: "A deposit, a withdrawal or another movement of money.",
   TransactionStatus: "Transaction status.",
+  MarginPreviewRequest: "Operations to try on an account; all members are optional.",
+  MarginPreview: "What an account comes to after the operations that were tried.",
   AccountMetrics: "Balance and margin figures of several accounts at the same prices.",
   WatchedAccount: "An account with open positions, with its margin level.",
   Trade: "A trade. Closing a part of it creates a separate closed trade.",

@@ -166,6 +166,7 @@ export const tour: readonly Chapter[] = [
       { row: "get_position" },
       { row: "list_positions" },
       { row: "list_account_positions" },
+      { row: "create_margin_preview" },
       { row: "place_sandbox_order" },
       { row: "get_order" },
       { row: "list_orders" },

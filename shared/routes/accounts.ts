@@ -12,6 +12,7 @@ import {
   WatchedAccount,
 } from "../schema/account.ts";
 import { page } from "../schema/fields.ts";
+import { MarginPreview, MarginPreviewRequest } from "../schema/margin-preview.ts";
 import { ListAccountOrdersQuery, Order } from "../schema/order.ts";
 import { ListAccountPositionsQuery, Position } from "../schema/position.ts";
 import { ListAccountTradesQuery, Trade } from "../schema/trade.ts";
@@ -157,6 +158,30 @@ export const getBalance = route({
   reply: AccountBalanceDetails,
 });
 
+/** `POST /accounts/{id}/margin_preview` */
+export const createMarginPreview = route({
+  id: "create_margin_preview",
+  method: "POST",
+  path: "/accounts/{id}/margin_preview",
+  tag: "Accounts",
+  summary: "Preview the margin of an account",
+  description:
+    "Tries prices, another leverage, a deposit or a withdrawal, closes and openings on the account, in this order, and " +
+    "changes nothing. Each part follows the rules of the operation itself; where that would be refused now, `refusals` " +
+    "says why and the figures are computed regardless. An empty body shows where the account stands. A stop-out is shown " +
+    "as `margin_status` and not carried out. On an account of a trading platform the figures are those of this service.",
+  file: "accounts/margin-preview",
+  scope: "trading:read",
+  further_scopes: ["accounts:read"],
+  grants: ["read", "query", "read:quotes"],
+  named: true,
+  body: MarginPreviewRequest,
+  body_optional: true,
+  reply: MarginPreview,
+  example: { opens: [{ symbol: "EURUSD", side: "buy", lots: "0.10" }] },
+  refusals: ["insufficient_scope"],
+});
+
 /** `GET /accounts/{id}/ledger` */
 export const listLedger = route({
   id: "list_ledger",
@@ -284,6 +309,7 @@ export const accountRoutes = [
   updateAccount,
   disableAccount,
   getBalance,
+  createMarginPreview,
   listLedger,
   listAccountTransactions,
   listAccountTrades,

@@ -248,7 +248,8 @@ async function tradesOf(load: Load, ids: readonly string[]): Promise<ReadonlyMap
   return byId(Object.values(await load(Object.fromEntries(ids.map((id) => [id, tradingRef.trade(id)])))));
 }
 
-function byId(found: readonly (Trade | undefined)[]): ReadonlyMap<string, Trade> {
+/** Trades by their identifiers; those that were not found are left out. */
+export function byId(found: readonly (Trade | undefined)[]): ReadonlyMap<string, Trade> {
   return new Map(found.flatMap((trade) => (trade === undefined ? [] : [[trade.id, trade]])));
 }
 

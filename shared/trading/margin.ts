@@ -5,11 +5,10 @@ import { forwardMinor } from "../domain/command/money.ts";
 import { type AskedAccount, amendOnPlatform } from "../domain/command/terms.ts";
 import { type Context, type Decision, notFound } from "../domain/decision.ts";
 import { type AsideRecords, asideNotes, withAsideMoney } from "../domain/feed/set-aside.ts";
-import { least } from "../domain/money.ts";
 import type { AccountWithBalance } from "../domain/open-account.ts";
 import { amendHoldings, type LiveAccount, liveBody } from "../domain/trading/amend-holdings.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
-import { metricsAt } from "../domain/trading/margin.ts";
+import { marginView, metricsAt } from "../domain/trading/margin.ts";
 import { withNights } from "../domain/trading/nights/accrue.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
 import { isLiquidating } from "../domain/trading/risk.ts";
@@ -57,16 +56,7 @@ export async function decideMoney<R>(
   }
   const { state, market } = held;
   const { account, balance, risk } = state;
-  const metrics = metricsAt(market, state, context.now);
-  const backed = metrics.equity_minor - metrics.credit_minor - metrics.used_margin_minor;
-  const margin = {
-    payable_minor: least(balance.balance_minor, backed),
-    free_minor: metrics.free_margin_minor,
-    floating_minor: metrics.floating_minor,
-    stale: metrics.stale,
-    unconverted: metrics.unconverted,
-    liquidating: isLiquidating(risk),
-  };
+  const margin = marginView(market, state, isLiquidating(risk), context.now);
   const since = await sinceDebit(transaction, balance);
   const decision = await countAttention(decide({ ...accountContext, account, balance, margin, ...since }));
   return prepared(withMarginUpdate(state, decision, market, context, most), context);

@@ -337,6 +337,10 @@ async function trading(api: TestApi, caller: TestCaller, account: string): Promi
       get_quote: async () => ({ address: "/quotes/EURUSD" }),
       list_quotes: async () => ({ address: "/quotes?symbols=EURUSD,GBPUSD,USDJPY" }),
       list_conversion_rates: async () => ({ address: "/conversion_rates?to=USD" }),
+      create_margin_preview: async () => ({
+        address: `/accounts/${account}/margin_preview`,
+        parts: { body: { opens: [{ symbol: "EURUSD", side: "buy", lots: "0.10" }] } },
+      }),
       get_account_metrics: async () => ({ address: `/accounts/metrics?account_ids=${account}` }),
       create_feed_source: async () => ({
         as: newCaller(),

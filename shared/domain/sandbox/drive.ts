@@ -1,12 +1,12 @@
 import { type Refusal, refuseUnvalued } from "../decision.ts";
-import { greatest, least } from "../money.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
 import { type Holdings, levelHundredths, metricsAt, positionMargin } from "../trading/margin.ts";
 import type { Position } from "../trading/position.ts";
+import { nearestPoint, type Price, pointsOf, priceAt } from "../trading/pricing/points.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import { internalSource } from "../trading/pricing/source.ts";
 import { isMarketOpen, type TradingSymbol } from "../trading/pricing/symbol.ts";
-import { type Price, pointBounds, pointsOf, priceAt } from "./prices.ts";
+import { pointBounds } from "./prices.ts";
 
 /** Where an account is to be driven, by the price of which symbol. */
 export interface Destination {
@@ -75,32 +75,4 @@ function largestSymbol({ balance, positions }: Holdings): TradingSymbol["symbol"
   const marginOf = (position: Position) => positionMargin(position, balance.leverage);
   const largest = positions.toSorted((a, b) => (marginOf(a) < marginOf(b) ? 1 : -1))[0];
   return largest?.symbol;
-}
-
-/**
- * The nearest number of points within bounds at which it is met, looked for in doubling steps on both sides and then by
- * halves.
- */
-function nearestPoint(
-  start: bigint,
-  [lowest, highest]: readonly [bigint, bigint],
-  met: (points: bigint) => boolean,
-): bigint | undefined {
-  for (let inner = 0n, step = 1n; start - inner > lowest || start + inner < highest; inner = step, step *= 2n) {
-    const [below, above] = [greatest(start - step, lowest), least(start + step, highest)];
-    if (below < start - inner && met(below)) return boundary(start - inner, below, met);
-    if (above > start + inner && met(above)) return boundary(start + inner, above, met);
-  }
-  return undefined;
-}
-
-/** Between one where it is not met and one where it is: the met one next to an unmet one. */
-function boundary(unmet: bigint, met: bigint, isMet: (points: bigint) => boolean): bigint {
-  let [low, high] = [unmet, met];
-  while (low - high > 1n || high - low > 1n) {
-    const middle = (low + high) / 2n;
-    if (isMet(middle)) high = middle;
-    else low = middle;
-  }
-  return high;
 }

@@ -1,20 +1,15 @@
 import type { SandboxPriceBody, SetSandboxPricesBody } from "../../schema/sandbox.ts";
 import { type FieldError, type Refusal, refuse, refuseFields } from "../decision.ts";
 import { priceBounds } from "../trading/pricing/bounds.ts";
+import { type Price, pointsOf, priceAt } from "../trading/pricing/points.ts";
 import type { Market, Quote } from "../trading/pricing/quote.ts";
-import { rational, roundHalfAway, roundToward, unitsText } from "../trading/pricing/rational.ts";
+import { roundToward, unitsText } from "../trading/pricing/rational.ts";
 import { isMarketOpen, isPair, priceText, type TradingSymbol } from "../trading/pricing/symbol.ts";
 import { acceptTick, markOf } from "../trading/pricing/tick.ts";
 import { sandboxSource } from "./seed.ts";
 
 /** A price as it is asked for. */
 export type PriceChange = SetSandboxPricesBody["prices"][number];
-
-/** Bid and ask of a symbol, in its digits. */
-export interface Price {
-  readonly bid: string;
-  readonly ask: string;
-}
 
 type Outcome = { readonly ok: true; readonly quote: Quote } | { readonly ok: false; readonly errors: FieldError[] };
 
@@ -80,16 +75,6 @@ function withSpread(
   if (bid !== undefined) return priceAt(symbol, pointsOf(symbol, bid), spread);
   if (ask !== undefined) return priceAt(symbol, pointsOf(symbol, ask) - spread, spread);
   return mode === undefined ? undefined : before;
-}
-
-/** A price in points of its symbol, to the nearest one: a source may quote with more digits. */
-export function pointsOf(symbol: TradingSymbol, price: string): bigint {
-  return roundHalfAway(rational(price), symbol.digits);
-}
-
-/** The price with a bid of so many points and an ask of so many more. */
-export function priceAt(symbol: TradingSymbol, bid: bigint, spread: bigint): Price {
-  return { bid: unitsText(bid, symbol.digits), ask: unitsText(bid + spread, symbol.digits) };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Account, Balance } from "../account.ts";
 import type { Unconverted } from "../decision.ts";
 import { creditAt } from "../internal-money/credit-lots.ts";
 import { formatPercent, greatest, least } from "../money.ts";
+import type { MarginView } from "../posting.ts";
 import type { MarginTerm, Position } from "./position.ts";
 import { conversion } from "./pricing/convert.ts";
 import type { Market } from "./pricing/quote.ts";
@@ -222,4 +223,18 @@ export function metricsOf(account: Account, balance: Balance, valuations: readon
 /** The money of an account at the newest prices. */
 export function metricsAt(market: Market, { account, balance, positions }: Holdings, now: string): Metrics {
   return metricsOf(account, balance, valuePositions(market, positions, now), now);
+}
+
+/** What the open positions of an account allow at the newest prices. */
+export function marginView(market: Market, holdings: Holdings, liquidating: boolean, now: string): MarginView {
+  const metrics = metricsAt(market, holdings, now);
+  const backed = metrics.equity_minor - metrics.credit_minor - metrics.used_margin_minor;
+  return {
+    payable_minor: least(holdings.balance.balance_minor, backed),
+    free_minor: metrics.free_margin_minor,
+    floating_minor: metrics.floating_minor,
+    stale: metrics.stale,
+    unconverted: metrics.unconverted,
+    liquidating,
+  };
 }

@@ -20,6 +20,8 @@ export interface OpeningRequest {
   readonly stop_loss?: string | null;
   readonly take_profit?: string | null;
   readonly order_id?: string | null;
+  /** The price of the execution, where it is not the newest one. */
+  readonly price?: string;
 }
 
 /** An account that opens, with the state of its client, which can close it to openings without a change of its own. */
@@ -78,7 +80,8 @@ export function openAtMarket(
   const before = metricsAt(market, state, context.now);
   const unvalued = refuseUnvalued(before, "A price that the account depends on is too old.");
   if (unvalued !== undefined) return unvalued;
-  const execution = { ...request, price: openPrice(quote, request.side), source: internalSource };
+  const price = request.price ?? openPrice(quote, request.side);
+  const execution = { ...request, price, source: internalSource };
   const decision = executeTrade(state, market, execution, context, true);
   if (!decision.ok) return decision;
   const after = metricsAt(market, decision.result.holdings, context.now);

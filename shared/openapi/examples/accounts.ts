@@ -78,6 +78,37 @@ export const accountBalance = {
 /** Examples of the replies about accounts, by component. */
 export const accountsReplies: Readonly<Record<string, unknown>> = {
   AccountBalanceDetails: { ...accountBalance, credit_lots: [] },
+  MarginPreview: {
+    object: "margin_preview",
+    account_id,
+    before: { ...accountBalance, credit_lots: [] },
+    after: {
+      ...accountBalance,
+      floating_pnl: "-1.00",
+      equity: "999.00",
+      used_margin: "110.01",
+      free_margin: "888.99",
+      margin_level: "908.09",
+      withdrawable: "888.99",
+      credit_lots: [],
+    },
+    results: [
+      { pointer: "#/opens/0", commission: "0.00", gross_pnl: "0.00", net_pnl: "0.00", used_margin: "110.01" },
+    ],
+    refusals: [{ pointer: "#/opens/0", code: "market_closed", detail: "The market of EURUSD is closed." }],
+    first_prices: [
+      {
+        symbol: "EURUSD",
+        down: {
+          margin_call: { bid: "1.01110", ask: "1.01120" },
+          stop_out: { bid: "1.00560", ask: "1.00570" },
+        },
+        up: { margin_call: null, stop_out: null },
+      },
+    ],
+    omitted_symbols: [],
+    _links: links({ account: `/accounts/${account_id}` }),
+  },
   AccountMetrics: {
     object: "account_metrics",
     data: [accountBalance],

@@ -19,6 +19,7 @@ export async function readRollovers(
   { account, positions }: { readonly account: Account; readonly positions: readonly Position[] },
   market: Market,
   read: (keys: readonly Key[]) => Promise<readonly unknown[]> = readKeys,
+  keep: (draft: Rollover) => Promise<Rollover> = keepOnce,
 ): Promise<Rollovers> {
   const needed = rolloversNeeded(account, positions, market, context.now);
   if (needed.length === 0) return none;
@@ -28,19 +29,25 @@ export async function readRollovers(
   );
   const known = new Map<string, Rollover>();
   for (const [place, each] of needed.entries()) {
-    const rollover = (found[place] as Rollover | undefined) ?? (await written(context, market, each));
+    const rollover = (found[place] as Rollover | undefined) ?? (await drafted(context, market, each, keep));
     if (rollover !== undefined) known.set(rolloverName(each), rollover);
   }
   return known;
 }
 
-/** Writes a rollover on what is known now, unless another one did; undefined where it cannot be converted yet. */
-async function written(
+/** A rollover on what is known now, unless another one was kept; undefined where it cannot be converted yet. */
+async function drafted(
   context: Context,
   market: Market,
   { symbol: name, ...night }: Pick<Rollover, "symbol" | "date" | "currency">,
+  keep: (draft: Rollover) => Promise<Rollover>,
 ): Promise<Rollover | undefined> {
   const symbol = market.symbols.get(name);
   const draft = symbol && draftRollover(market, symbol, night, context);
-  return draft && ((await putOnce(rollovers, draft)) ?? draft);
+  return draft && (await keep(draft));
+}
+
+/** Writes a rollover unless there is one. */
+async function keepOnce(draft: Rollover): Promise<Rollover> {
+  return (await putOnce(rollovers, draft)) ?? draft;
 }

@@ -7,7 +7,7 @@ import { newCaller } from "../../support/emulator/request.ts";
 
 export const api = await startJudgedApi();
 
-const caller = newCaller();
+export const caller = newCaller();
 
 export const broker = brokerage(api, caller);
 
