@@ -37,7 +37,7 @@ import {
   withoutUndo,
 } from "./marks.ts";
 import { announced, unexpected } from "./operation-alarms.ts";
-import { type Linked, linksOf, madeBy, nameOf, spokenOf } from "./operation-links.ts";
+import { type Linked, linksOf, madeBy, nameOf, retryDecision } from "./operation-links.ts";
 import type { FeedReads } from "./unjoined-legs.ts";
 
 /** A source that items are applied of, in whose name and for how long. */
@@ -151,7 +151,7 @@ function decideOperation(
         const decision = applyOperation(
           { ...account, floating_minor },
           data,
-          { ...links, tenant, said: spokenOf(run.said) },
+          { ...links, tenant, said: retryDecision(run.said) },
           origin,
           context,
         );

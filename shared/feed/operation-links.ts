@@ -77,7 +77,7 @@ export function nameOf({ reference }: Operation, said: RetryFeedReject | undefin
 }
 
 /** The decision of a person who tries an operation again. */
-export function spokenOf(said: RetryFeedReject | undefined): OperationLinks["said"] {
+export function retryDecision(said: RetryFeedReject | undefined): OperationLinks["said"] {
   const named = said?.transaction_id ?? said?.command_id;
   if (named !== undefined) return "is_named";
   if (said?.take_back) return "take_back";
