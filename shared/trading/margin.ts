@@ -221,7 +221,7 @@ export async function readHeld(
  */
 export async function countAttention<D extends Decision<unknown> | TradingDecision<unknown>>(decision: D): Promise<D> {
   const changes: readonly TradingChange[] = decision.ok ? decision.changes : [];
-  const left = changes.flatMap(leftTo);
+  const left = changes.flatMap(transactionsForAttention);
   const refused = commandsForAttention(changes);
   if (left.length + refused.length > 0) await untilAdmitted();
   for (const { id, status } of left) {
@@ -239,7 +239,7 @@ export async function countAttention<D extends Decision<unknown> | TradingDecisi
 }
 
 /** The transaction that a change leaves to a person. */
-function leftTo(change: TradingChange): readonly Transaction[] {
+function transactionsForAttention(change: TradingChange): readonly Transaction[] {
   if (change.op !== "update" || change.entity !== "transaction") return [];
   const [before, after] = [change.before as Transaction, change.after as unknown as Transaction];
   const left = isLeftToPeople(after) && !isLeftToPeople(before);
