@@ -3,7 +3,7 @@ import { pause } from "../runtime/clock.ts";
 import { log } from "../runtime/log.ts";
 import { readable, type ShownAudit, shownIn } from "./audit-entry.ts";
 import { type AuditPage, auditPages, auditPointers, placeOfAudit } from "./entities.ts";
-import { cut, type Entry, type Page, type PageRequest, pageOfEntries, pageWith } from "./list.ts";
+import { cutPage, type Entry, type Page, type PageRequest, pageOfEntries, pageWith } from "./list.ts";
 import { pagesOf, readPage, type StoredAttributes } from "./partition.ts";
 import { findAll } from "./store.ts";
 import { readItem } from "./table.ts";
@@ -34,7 +34,7 @@ export async function pageOfAudit(tenant: string, request: PageRequest, wanted?:
     frontier = next === undefined ? undefined : (looked.at(-1)?.sort ?? frontier ?? cursor?.position);
     if (next === undefined) break;
   }
-  const page = cut(shown, frontier, request);
+  const page = cutPage(shown, frontier, request);
   return { ...page, items: page.items.map(({ item }) => item as unknown as ShownAudit) };
 }
 

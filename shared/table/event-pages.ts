@@ -3,7 +3,7 @@ import { nowMs } from "../runtime/clock.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
 import type { UnreadableItem } from "../runtime/unreadable.ts";
 import { events } from "./entities.ts";
-import { cut, type Entry, type Page, type PageRequest, pageWith } from "./list.ts";
+import { cutPage, type Entry, type Page, type PageRequest, pageWith } from "./list.ts";
 import { keyIn, readPage, type StoredAttributes } from "./partition.ts";
 import { type EventCounter, eventCounter } from "./sequences.ts";
 import { tryRead } from "./table.ts";
@@ -49,7 +49,7 @@ export async function pageOfEvents<T>(tenant: string, afterSequence: number, req
   // A page that is held before its first event has no next one: a caller that follows links would only ask again.
   const goesOn = isWithin(next, range) && !(held && shown.length === 0);
   const frontier = goesOn ? events.sortOf(range.down ? next + 1 : next - 1) : undefined;
-  const page = cut(shown, frontier, request);
+  const page = cutPage(shown, frontier, request);
   return pageWith(
     page,
     page.items.map(({ item }) => tryRead<T>(item)),

@@ -180,7 +180,7 @@ async function walk(sources: readonly Source[], request: PageRequest): Promise<P
     frontier = open.toSorted((a, b) => (before(a, b) ? -1 : 1))[0];
     if (frontier === undefined || shownOf(read, frontier, before, keep).length > limit) break;
   }
-  return cut(shownOf(read, frontier, before, keep), frontier, request);
+  return cutPage(shownOf(read, frontier, before, keep), frontier, request);
 }
 
 function shownOf(
@@ -199,7 +199,7 @@ function shownOf(
 }
 
 /** Cuts the page out of what may be shown, and tells where its neighbours begin. */
-export function cut(
+export function cutPage(
   shown: readonly Entry[],
   frontier: string | undefined,
   { limit, cursor }: PageRequest,

@@ -82,11 +82,11 @@ export class Framer {
   push(bytes: Buffer): (FixMessage | Garbled)[] {
     this.rest += bytes.toString("latin1");
     const found: (FixMessage | Garbled)[] = [];
-    for (let next = this.cut(); next !== undefined; next = this.cut()) found.push(next);
+    for (let next = this.nextMessage(); next !== undefined; next = this.nextMessage()) found.push(next);
     return found;
   }
 
-  private cut(): FixMessage | Garbled | undefined {
+  private nextMessage(): FixMessage | Garbled | undefined {
     this.skip();
     const { rest } = this;
     const head = rest.indexOf(soh, rest.indexOf(soh) + 1);
