@@ -1,6 +1,6 @@
 import { planBatch, receiptBody } from "../../shared/domain/feed/batch.ts";
 import { isEnded, refuseEnded } from "../../shared/domain/feed/source.ts";
-import { advanceSource, applyBatch, beat } from "../../shared/feed/batch/batches.ts";
+import { advanceSource, applyBatch, recordHeartbeat } from "../../shared/feed/batch/batches.ts";
 import { settleKnown } from "../../shared/feed/batch/known.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { ingest } from "../../shared/http/operations.ts";
@@ -25,7 +25,7 @@ export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, 
   };
   return inFullTime(async () => {
     const known = await settleKnown(run, plan.known);
-    const results = await applyBatch(run, plan.fresh.map(readFeedItem), beat(source));
+    const results = await applyBatch(run, plan.fresh.map(readFeedItem), recordHeartbeat(source));
     return receiptBody(await advanceSource(source, results), [...known, ...results]);
   });
 });

@@ -106,7 +106,7 @@ export async function advanceSource(source: FeedSource, results: readonly FeedRe
 }
 
 /** Notes that a source is alive. Late for a moment or written twice it does no harm. */
-export async function beat(source: FeedSource): Promise<void> {
+export async function recordHeartbeat(source: FeedSource): Promise<void> {
   const { tenant_id, name, authoritative, silent_after_seconds } = source;
   const silence = silent_after_seconds === undefined ? {} : { silent_after_seconds };
   await putItem(pulses, { tenant_id, name, authoritative, heartbeat_at: nowIso(), ...silence });
