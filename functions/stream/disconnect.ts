@@ -3,7 +3,7 @@ import { limits } from "../../shared/limits.ts";
 import { withinBudget } from "../../shared/runtime/budget.ts";
 import { env } from "../../shared/runtime/env.ts";
 import { leaveStream } from "../../shared/stream/membership.ts";
-import { isMessage, placeOf, type SocketEvent } from "../../shared/stream/socket-event.ts";
+import { connectionOf, isMessage, type SocketEvent } from "../../shared/stream/socket-event.ts";
 
 /**
  * `$disconnect` of the stream. API Gateway may lose it: then the next message to it, or the sweep, has its effect. A
@@ -11,7 +11,7 @@ import { isMessage, placeOf, type SocketEvent } from "../../shared/stream/socket
  */
 export async function handler(event: SocketEvent): Promise<APIGatewayProxyResult> {
   if (!isMessage(event)) {
-    await withinBudget(limits.request.write_budget_ms * env.budgetFactor, () => leaveStream(placeOf(event)));
+    await withinBudget(limits.request.write_budget_ms * env.budgetFactor, () => leaveStream(connectionOf(event)));
   }
   return { statusCode: 200, body: "" };
 }

@@ -1,9 +1,9 @@
 import type { APIGatewayProxyResult } from "aws-lambda";
 import { receiveMessage } from "../../shared/stream/receive.ts";
-import { placeOf, type SocketEvent } from "../../shared/stream/socket-event.ts";
+import { connectionOf, type SocketEvent } from "../../shared/stream/socket-event.ts";
 
 /** `$default` of the stream: a message of a client, which is answered on its connection. */
 export async function handler(event: SocketEvent): Promise<APIGatewayProxyResult> {
-  await receiveMessage(placeOf(event), event);
+  await receiveMessage(connectionOf(event), event);
   return { statusCode: 200, body: "" };
 }

@@ -55,7 +55,7 @@ export function postmanCollection(document: OpenApi): PostmanCollection {
   const item = tour.map((chapter) => folder(chapter, document, places));
   const { title, description } = document.info as { title: string; description: string };
   const kept = tour.flatMap(({ steps }) =>
-    steps.flatMap((step) => Object.keys(variablesOf(step, placeOf(step, places)))),
+    steps.flatMap((step) => Object.keys(variablesOf(step, operationOf(step, places)))),
   );
   return {
     info: {
@@ -102,14 +102,14 @@ function placesOf({ paths }: OpenApi): ReadonlyMap<string, Place> {
   return new Map(places.map((place) => [place.operation.operationId, place]));
 }
 
-function placeOf({ row }: Step, places: ReadonlyMap<string, Place>): Place {
+function operationOf({ row }: Step, places: ReadonlyMap<string, Place>): Place {
   const place = places.get(operationIdOf({ id: row }));
   if (place === undefined) throw new Error(`The document has no operation ${row}.`);
   return place;
 }
 
 function folder({ name, description, steps }: Chapter, document: OpenApi, places: ReadonlyMap<string, Place>) {
-  return { name, description, item: steps.map((step) => itemOf(step, placeOf(step, places), document)) };
+  return { name, description, item: steps.map((step) => itemOf(step, operationOf(step, places), document)) };
 }
 
 function itemOf(step: Step, place: Place, document: OpenApi): PostmanItem {

@@ -5,7 +5,7 @@ import { callerOf } from "../http/caller.ts";
 import { limits } from "../limits.ts";
 import { causeOf, log } from "../runtime/log.ts";
 import { joinStream } from "./membership.ts";
-import { placeOf, type SocketEvent } from "./socket-event.ts";
+import { connectionOf, type SocketEvent } from "./socket-event.ts";
 import { holderOf } from "./tickets.ts";
 import { wakeSet } from "./wake.ts";
 
@@ -15,7 +15,7 @@ import { wakeSet } from "./wake.ts";
  * connections as there may be; 503 when it could not be stored
  */
 export async function openConnection(event: SocketEvent): Promise<APIGatewayProxyResult> {
-  const place = placeOf(event);
+  const place = connectionOf(event);
   const { actor, client_id, family_id, session, scopes, source_ids } = callerOf(event);
   const principal = {
     ...{ holder: holderOf(actor), client_id, ...(family_id !== "" && { family_id }), scopes },

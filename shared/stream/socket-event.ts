@@ -32,7 +32,7 @@ export function isMessage({ requestContext }: SocketEvent): boolean {
  * The connection of an event, in the brokerage of who opened it.
  * @throws HttpProblem `unauthenticated` when the event has passed no authorizer
  */
-export function placeOf(event: SocketEvent): HeldPlace {
+export function connectionOf(event: SocketEvent): HeldPlace {
   const { tenant_id, actor } = callerOf(event);
   return { tenant_id, connection_id: event.requestContext.connectionId, holder_id: actor.id };
 }

@@ -73,7 +73,7 @@ export function typeTag(type: string): Readonly<Record<string, string | number>>
   return { et: type, [versionAttribute]: schemaVersion };
 }
 
-function placeOf(key: Key) {
+function tableKey(key: Key) {
   return { TableName: tableOf(key), Key: { pk: key.pk, sk: key.sk } };
 }
 
@@ -92,18 +92,18 @@ export function putMember<T extends object>(entity: Entity<T>, item: T, when?: I
 /** Changes an item; without a condition it is made where there is none. */
 export function changeMember(key: Key, change: ItemChange) {
   const { UpdateExpression = "", ...condition } = expressionOf(change);
-  return { Update: { ...placeOf(key), UpdateExpression, ...condition } };
+  return { Update: { ...tableKey(key), UpdateExpression, ...condition } };
 }
 
 /** Deletes an item if there is one. */
 export function deleteMember(key: Key, when?: ItemChange["when"]) {
-  return { Delete: { ...placeOf(key), ...expressionOf({ when }) } };
+  return { Delete: { ...tableKey(key), ...expressionOf({ when }) } };
 }
 
 /** Changes nothing: the transaction holds only while these conditions do. */
 export function checkMember(key: Key, when: NonNullable<ItemChange["when"]>) {
   const { ConditionExpression = "", ...condition } = expressionOf({ when });
-  return { ConditionCheck: { ...placeOf(key), ConditionExpression, ...condition } };
+  return { ConditionCheck: { ...tableKey(key), ConditionExpression, ...condition } };
 }
 
 /** Puts an item that must not exist yet. */

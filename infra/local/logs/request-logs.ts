@@ -54,13 +54,13 @@ export class RequestLogs {
     const after = typeof nextToken === "string" ? Buffer.from(nextToken, "base64url").toString() : "";
     const left = this.eventsOf(this.find(body["logGroupName"]).functions)
       .filter(({ timestamp, message }) => timestamp >= Number(from) && timestamp <= Number(to) && matches(message))
-      .map((event) => ({ event, place: placeOf(event) }))
+      .map((event) => ({ event, place: orderOf(event) }))
       .toSorted((a, b) => (a.place < b.place ? -1 : 1))
       .filter(({ place }) => place > after);
     const events = firstPage(left.map(({ event }) => event));
     const last = events.at(-1);
     if (last === undefined || events.length === left.length) return { events };
-    return { events, nextToken: Buffer.from(placeOf(last)).toString("base64url") };
+    return { events, nextToken: Buffer.from(orderOf(last)).toString("base64url") };
   }
 
   private find(name: unknown): { readonly arn: string; readonly functions: readonly string[] } {
@@ -88,7 +88,7 @@ export class RequestLogs {
 }
 
 /** The order of events in an answer; a rotation of the files between two pages changes nothing about it. */
-function placeOf({ timestamp, eventId }: LogEvent): string {
+function orderOf({ timestamp, eventId }: LogEvent): string {
   return `${String(timestamp).padStart(14, "0")} ${eventId}`;
 }
 

@@ -17,7 +17,7 @@ import { openWith, sealFor } from "../../runtime/person-key.ts";
 type PublicKeyOf = (person: string) => string | undefined;
 
 /** A sealed value belongs to a person of a tenant, and to these places of an entry. */
-function placeOf(tenant: string, { person, members }: Pick<SealedValues, "person" | "members">): string {
+function sealingContext(tenant: string, { person, members }: Pick<SealedValues, "person" | "members">): string {
   return [tenant, person, ...members].join("\n");
 }
 
@@ -45,7 +45,7 @@ function withSealed<T extends object>(
     kept = withValues(kept, members, () => (key === undefined ? erasedMark : sealedMark));
     if (key === undefined) continue;
     const plain = JSON.stringify(boundedValues(values, sha256).values);
-    sealed.push({ person, members, text: sealFor(key, plain, placeOf(tenant, { person, members })) });
+    sealed.push({ person, members, text: sealFor(key, plain, sealingContext(tenant, { person, members })) });
   }
   return { kept, sealed };
 }
@@ -77,5 +77,5 @@ export function sealedChange<T extends { readonly changes: readonly AuditedChang
  * @throws Error when they were sealed by another key or for another place, or were changed
  */
 export function openValues(tenant: string, sealed: SealedValues, privateKey: string): readonly unknown[] {
-  return JSON.parse(openWith(privateKey, sealed.text, placeOf(tenant, sealed)));
+  return JSON.parse(openWith(privateKey, sealed.text, sealingContext(tenant, sealed)));
 }

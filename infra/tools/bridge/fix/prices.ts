@@ -67,7 +67,7 @@ export class Prices {
     const symbols: string[] = [];
     for (const entry of entries) {
       const id = entry.get(tag.refId) ?? entry.get(tag.id);
-      const known = this.placeOf(id);
+      const known = this.sideOfLevel(id);
       const symbol = entry.get(tag.symbol) ?? known?.symbol ?? last;
       if (symbol === undefined) throw new Unreadable(tag.symbol, symbol, "names no symbol");
       last = symbol;
@@ -90,7 +90,7 @@ export class Prices {
   }
 
   /** Where the level of an id is. */
-  private placeOf(id: string | undefined): { symbol: string; side: Side } | undefined {
+  private sideOfLevel(id: string | undefined): { symbol: string; side: Side } | undefined {
     if (id === undefined) return undefined;
     for (const [symbol, book] of this.books) {
       for (const side of Object.values(sides)) if (book[side].some((level) => level.id === id)) return { symbol, side };
