@@ -1,4 +1,4 @@
-import { type AuditedChange, type AuditedResource, shown, withoutMembers } from "../domain/audit/changes.ts";
+import { type AuditedChange, type AuditedResource, auditedMembers, withoutMembers } from "../domain/audit/changes.ts";
 import { sameValue } from "../domain/equality.ts";
 import { limits } from "../limits.ts";
 import type { ShippedRoute } from "../routes/route.ts";
@@ -47,7 +47,7 @@ export function shownChange(
   const names = Object.keys(members).filter((name) => before && !sameValue(before[0][name], before[1][name]));
   const change =
     before === undefined || names.length === 0
-      ? { resource, before: null, after: shown(members) }
+      ? { resource, before: null, after: auditedMembers(members) }
       : { resource, before: picked(before[0], names), after: picked(members, names) };
   return { resource, changes: [change] };
 }

@@ -75,7 +75,7 @@ export async function loadDeliveries(messages: readonly DeliveryMessage[]): Prom
         return { delivery, endpoint: undefined, health: undefined, payload: undefined, endpoints: 0 };
       }
       const [endpoint, health, event, count] = relatedKeys(delivery).map(itemAt);
-      const payload = event instanceof UnreadableItem ? event : await unlessUnreadable(shown(event, delivery));
+      const payload = event instanceof UnreadableItem ? event : await unlessUnreadable(payloadFor(event, delivery));
       const unreadable = [endpoint, health, payload].find((item) => item instanceof UnreadableItem);
       // How many endpoints there are only bounds how much is done at a time.
       const counted = count instanceof UnreadableItem ? undefined : count;
@@ -89,7 +89,7 @@ export async function loadDeliveries(messages: readonly DeliveryMessage[]): Prom
   );
 }
 
-async function shown(event: unknown, { tenant_id }: Delivery): Promise<EventPayload | undefined> {
+async function payloadFor(event: unknown, { tenant_id }: Delivery): Promise<EventPayload | undefined> {
   return event === undefined ? undefined : payloadOf(event as PublishedEvent | SampleEvent, tenant_id);
 }
 

@@ -81,12 +81,12 @@ export class ApiKeys {
     const given = isRecord(body) ? body : {};
     if (rest.length > 0) throw unknownCall(method, path);
     if (collection === "apikeys" && id === undefined) {
-      if (method === "POST") return { status: 201, body: shown(this.create(given), true) };
+      if (method === "POST") return { status: 201, body: apiKeyBody(this.create(given), true) };
       if (method === "GET")
-        return { status: 200, body: { item: this.list(query.get("name")).map((key) => shown(key, values)) } };
+        return { status: 200, body: { item: this.list(query.get("name")).map((key) => apiKeyBody(key, values)) } };
     }
     if (collection === "apikeys" && id !== undefined && keys === undefined) {
-      if (method === "GET") return { status: 200, body: shown(this.find(id), values) };
+      if (method === "GET") return { status: 200, body: apiKeyBody(this.find(id), values) };
       if (method === "DELETE") return this.remove(id);
     }
     if (collection === "usageplans" && id !== undefined && keys === "keys") {
@@ -177,7 +177,7 @@ function unknownCall(method: string, path: string): AwsError {
   return new AwsError(501, "NotImplemented", `The local runner does not know ${method} ${path} of API Gateway.`);
 }
 
-function shown(key: ApiKey, withValue: boolean): Record<string, unknown> {
+function apiKeyBody(key: ApiKey, withValue: boolean): Record<string, unknown> {
   const { id, name, description, enabled, created_ms, tags = {} } = key;
   const created = Math.floor(created_ms / 1000);
   const rest = { createdDate: created, lastUpdatedDate: created, stageKeys: [], tags };

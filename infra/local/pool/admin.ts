@@ -52,11 +52,11 @@ export class PoolAdmin {
       const what = other === undefined || operation === undefined ? "" : ` with ${other}`;
       throw new AwsError(501, "NotImplemented", `The local runner does not know cognito-idp:${name}${what}.`);
     }
-    if (operation === "AdminCreateUser") return { User: shown(this.create(body), "Attributes") };
+    if (operation === "AdminCreateUser") return { User: userBody(this.create(body), "Attributes") };
     const user = this.find(body);
     switch (operation) {
       case "AdminGetUser":
-        return shown(user, "UserAttributes");
+        return userBody(user, "UserAttributes");
       case "AdminEnableUser":
         this.users.change(user, { enabled: true });
         return {};
@@ -114,7 +114,7 @@ function attribute(attributes: unknown, name: string): string | undefined {
   return found === undefined ? undefined : String(found["Value"]);
 }
 
-function shown(user: PoolUser, attributes: "Attributes" | "UserAttributes"): Record<string, unknown> {
+function userBody(user: PoolUser, attributes: "Attributes" | "UserAttributes"): Record<string, unknown> {
   const { sub, email, email_verified, enabled, status, totp_secret, created_ms, modified_ms } = user;
   const factor = { PreferredMfaSetting: "SOFTWARE_TOKEN_MFA", UserMFASettingList: ["SOFTWARE_TOKEN_MFA"] };
   return {

@@ -198,7 +198,7 @@ export class Queues {
     const { timeScale = 1 } = this.options;
     const hiddenMs = queue.settings.fifo ? Math.max(Math.min(ms, leastHiddenMs), ms / timeScale) : ms;
     const found = queue.receive(most, hiddenMs);
-    return found.length === 0 ? {} : { Messages: found.map(shown) };
+    return found.length === 0 ? {} : { Messages: found.map(receivedMessage) };
   }
 }
 
@@ -257,7 +257,7 @@ function inBatch({ Entries: given }: Body, act: (entry: Body) => Body): Body {
 }
 
 /** A message as ReceiveMessage shows it with all attributes. */
-function shown(message: Message): Body {
+function receivedMessage(message: Message): Body {
   const { id, body, group, deduplication, sequence, trace, attributes, source_arn } = message;
   return {
     MessageId: id,

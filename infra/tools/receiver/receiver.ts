@@ -72,7 +72,7 @@ function faultIn(verify: () => void): string | undefined {
 }
 
 /** Text of a header, without what could move the cursor of a terminal. */
-function shown(value: string | string[] | undefined): string {
+function headerText(value: string | string[] | undefined): string {
   return value === undefined ? "-" : String(value).replace(/[^\x20-\x7e]/g, "?");
 }
 
@@ -107,16 +107,16 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     const body = await textOf(request);
     if (body === undefined) return void response.writeHead(413, { Connection: "close" }).end();
     const { headers } = request;
-    const id = shown(headers["webhook-id"]);
+    const id = headerText(headers["webhook-id"]);
     const seen = attempts.get(id) ?? 0;
     const fault = secrets.length === 0 ? undefined : faultOf(body, headers, secrets);
     if (fault === undefined) attempts.set(id, seen + 1);
     const answer = fault !== undefined ? refusedStatus : seen < failFirst ? failedStatus : status;
     const signature = secrets.length === 0 ? "not verified" : (fault ?? "good");
     const words = [
-      `${new Date().toISOString()}  POST ${shown(request.url)}  ${shown(headers["x-service-event"])}  ${id}`,
-      `  delivery ${shown(headers["x-service-delivery"])}, attempt ${shown(headers["x-service-attempt"])}`,
-      `  signature: ${shown(signature)}; answered ${answer}`,
+      `${new Date().toISOString()}  POST ${headerText(request.url)}  ${headerText(headers["x-service-event"])}  ${id}`,
+      `  delivery ${headerText(headers["x-service-delivery"])}, attempt ${headerText(headers["x-service-attempt"])}`,
+      `  signature: ${headerText(signature)}; answered ${answer}`,
       shownBody(body),
     ];
     print(words.join("\n"));

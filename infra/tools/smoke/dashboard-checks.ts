@@ -3,7 +3,7 @@ import type { Check, Context } from "./check.ts";
 import { must } from "./finding.ts";
 import { mustBeProblem } from "./gateway-checks.ts";
 import { resources } from "./resources.ts";
-import { send, shown } from "./session.ts";
+import { replyText, send } from "./session.ts";
 
 /** Headers of every page and file, with what their value has to contain. */
 const pageHeaders: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ function dashboardOf({ dashboard }: Context): string {
 async function settingsOf(context: Context): Promise<Json> {
   const reply = await send(`${dashboardOf(context)}/config.json`, "GET");
   const named = [resources.dashboardFiles, resources.distribution];
-  must(reply.status === 200 && reply.body !== undefined, `/config.json answered ${shown(reply)}`, named);
+  must(reply.status === 200 && reply.body !== undefined, `/config.json answered ${replyText(reply)}`, named);
   return reply.body;
 }
 
@@ -59,7 +59,7 @@ export const dashboardChecks: readonly Check[] = [
       const { baseUrl } = context.session;
       const named = [resources.distribution, resources.pageHeaders, resources.singlePage];
       const page = await send(`${dashboardOf(context)}/accounts`, "GET");
-      must(page.status === 200 && page.text.includes("<div id"), `/accounts answered ${shown(page)}`, named);
+      must(page.status === 200 && page.text.includes("<div id"), `/accounts answered ${replyText(page)}`, named);
       for (const [name, part] of Object.entries(pageHeaders)) {
         const found = page.headers.get(name);
         must(found?.includes(part) === true, `/accounts has the header ${name}: ${found}`, [resources.pageHeaders]);
@@ -88,7 +88,7 @@ export const dashboardChecks: readonly Check[] = [
       const { status, body } = refused;
       const origin = [resources.originSecret, resources.distribution, resources.apiStage];
       const isRefused = status === 403 && body?.code === "operators_only";
-      must(isRefused, `An application is answered ${shown(refused)} at the dashboard's address`, origin);
+      must(isRefused, `An application is answered ${replyText(refused)} at the dashboard's address`, origin);
       return undefined;
     },
   },
@@ -100,10 +100,10 @@ export const dashboardChecks: readonly Check[] = [
       const { issuer, client_id } = await settingsOf(context);
       const found = await send(`${issuer}/.well-known/openid-configuration`, "GET");
       const pool = [resources.userPool, resources.dashboardFiles];
-      must(found.body?.issuer === issuer, `The pool ${issuer} answered ${shown(found)}`, pool);
+      must(found.body?.issuer === issuer, `The pool ${issuer} answered ${replyText(found)}`, pool);
       const { authorization_endpoint, jwks_uri } = found.body;
       const keys = await send(jwks_uri, "GET");
-      must(keys.body?.keys?.length > 0, `The key set of the pool answered ${shown(keys)}`, pool);
+      must(keys.body?.keys?.length > 0, `The key set of the pool answered ${replyText(keys)}`, pool);
       const query = new URLSearchParams({
         ...{ response_type: "code", client_id, scope: "openid email", state: "smoke" },
         redirect_uri: `${dashboardOf(context)}/signed-in`,

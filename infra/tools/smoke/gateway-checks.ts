@@ -2,7 +2,7 @@ import type { Reply, Sent } from "../api-call.ts";
 import type { Check, Context } from "./check.ts";
 import { must, type Resource } from "./finding.ts";
 import { functionOf, gatewayResponse, resources } from "./resources.ts";
-import { shown } from "./session.ts";
+import { replyText } from "./session.ts";
 
 /** Form of an error. */
 interface Problem {
@@ -38,11 +38,11 @@ function mustHaveHeaders(what: string, { headers, body }: Reply, named: readonly
  * @throws Finding that says what differs
  */
 export function mustBeProblem(what: string, reply: Reply, { status, code, headers = {}, named }: Problem): void {
-  must(reply.status === status, `${what} answered ${shown(reply)} instead of ${status}`, named);
+  must(reply.status === status, `${what} answered ${replyText(reply)} instead of ${status}`, named);
   const type = reply.headers.get("content-type");
-  must(type === "application/problem+json", `${what} answered the content type ${type}: ${shown(reply)}`, named);
+  must(type === "application/problem+json", `${what} answered the content type ${type}: ${replyText(reply)}`, named);
   const { body } = reply;
-  must(body?.code === code && body.status === status, `${what} has the body ${shown(reply)}, not ${code}`, named);
+  must(body?.code === code && body.status === status, `${what} has the body ${replyText(reply)}, not ${code}`, named);
   must(reply.headers.get("cache-control") === "no-store", `${what} may be stored by caches`, named);
   for (const [name, value] of Object.entries(headers)) {
     const found = reply.headers.get(name);
@@ -170,7 +170,7 @@ export const gatewayChecks: readonly Check[] = [
       const sent = { headers, body: "grant_type=client_credentials", token: null };
       const named = [functionOf("create_token"), resources.api];
       const reply = await session.expect(401, "POST", "/oauth/token", named, sent);
-      must(reply.body?.error === "invalid_client", `The token endpoint answered ${shown(reply)}`, named);
+      must(reply.body?.error === "invalid_client", `The token endpoint answered ${replyText(reply)}`, named);
       const renamed = reply.headers.get("x-amzn-remapped-www-authenticate");
       must(renamed === 'Basic realm="oauth"', `The challenge arrives as ${renamed}; a proxy changes headers`, named);
       return undefined;

@@ -3,7 +3,7 @@ import type { Json } from "../api-call.ts";
 import type { Check, Context } from "./check.ts";
 import { Finding, must } from "./finding.ts";
 import { functionOf, resources, roleOf } from "./resources.ts";
-import { shown, within } from "./session.ts";
+import { replyText, within } from "./session.ts";
 import { depositAmount } from "./story.ts";
 
 /** Every list of the API that needs no parameter in its path. */
@@ -81,7 +81,7 @@ export const moneyChecks: readonly Check[] = [
       const etag = (await session.expect(200, "GET", path, named)).headers.get("etag");
       must(etag !== null, `GET ${path} has no ETag`, named);
       const reply = await session.call("GET", path, { headers: { "If-None-Match": etag } });
-      must(reply.status === 304, `GET ${path} with its ETag answered ${shown(reply)}`, named);
+      must(reply.status === 304, `GET ${path} with its ETag answered ${replyText(reply)}`, named);
       return undefined;
     },
   },

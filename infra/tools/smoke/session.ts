@@ -50,7 +50,7 @@ export class Session {
     const reply = await issueToken(this.baseUrl, credentials).catch((error: Error) => unanswered("POST", url, error));
     if (reply.status === 200 && typeof reply.body?.access_token === "string") return reply;
     const named = [functionOf("create_token"), functionOf("provision"), resources.signingKey];
-    throw new Finding(`POST /oauth/token answered ${shown(reply)}`, named);
+    throw new Finding(`POST /oauth/token answered ${replyText(reply)}`, named);
   }
 
   /** Sends a request to a path of the API with the session's token; it waits when its rate is used up. */
@@ -70,7 +70,7 @@ export class Session {
   async expect(status: number, method: string, path: string, named: readonly Resource[], sent: Sent = {}) {
     const reply = await this.call(method, path, sent);
     if (reply.status === status) return reply;
-    throw new Finding(`${method} ${path} answered ${shown(reply)} instead of ${status}`, named);
+    throw new Finding(`${method} ${path} answered ${replyText(reply)} instead of ${status}`, named);
   }
 
   /** Remembers something that was made. */
@@ -92,7 +92,7 @@ export class Session {
 const shownCharacters = 200;
 
 /** An answer in a message: status and the beginning of its body, which holds no secret for an error. */
-export function shown({ status, text }: Reply): string {
+export function replyText({ status, text }: Reply): string {
   return `${status} ${text.slice(0, shownCharacters).replaceAll(/\s+/g, " ").trim()}`;
 }
 

@@ -5,7 +5,7 @@ import type { Json } from "../api-call.ts";
 import type { Check, Context } from "./check.ts";
 import { Finding, must } from "./finding.ts";
 import { functionOf, resources } from "./resources.ts";
-import { shown, within } from "./session.ts";
+import { replyText, within } from "./session.ts";
 
 function part(token: string, at: number): Json {
   return JSON.parse(Buffer.from(token.split(".")[at] ?? "", "base64url").toString() || "null");
@@ -98,7 +98,7 @@ export const tokenChecks: readonly Check[] = [
       await Promise.all(asked);
       const refused = await session.call("GET", "/applications", { token: other.token });
       const isRefused = refused.status === 403 && refused.body?.code === "insufficient_scope";
-      must(isRefused, `A token without the scope is answered ${shown(refused)}`, [functionOf("list_applications")]);
+      must(isRefused, `A token without the scope is answered ${replyText(refused)}`, [functionOf("list_applications")]);
       return undefined;
     },
   },
@@ -116,7 +116,7 @@ export const tokenChecks: readonly Check[] = [
       // Once its API key is deleted, a cached answer leads to 503; when that answer is gone, to 401.
       const look = async () => {
         const reply = await session.call("GET", "/me", { token });
-        last = shown(reply);
+        last = replyText(reply);
         return reply.status === 401 ? true : undefined;
       };
       const late = () =>

@@ -42,13 +42,14 @@ function changeOf(events: readonly EventChange[]): AuditedChange {
   // Of several events about a member, the first one carries its value before all of them.
   const before: Members = Object.assign({}, ...events.toReversed().map(({ data }) => data.previous ?? {}));
   const { type, id } = resource;
-  if (isNew || Object.keys(before).length === 0) return { resource: { type, id }, before: null, after: shown(object) };
+  if (isNew || Object.keys(before).length === 0)
+    return { resource: { type, id }, before: null, after: auditedMembers(object) };
   const after = Object.fromEntries(Object.keys(before).map((name) => [name, object[name] ?? null]));
   return { resource: { type, id }, before, after };
 }
 
 /** A resource as the audit keeps it: without what follows from its identifier, and without members that are null. */
-export function shown(object: Members): Members {
+export function auditedMembers(object: Members): Members {
   return Object.fromEntries(
     Object.entries(object).filter(([name, value]) => value !== null && !["_links", "object", "id"].includes(name)),
   );

@@ -70,7 +70,7 @@ export function usageReport(scope: UsageScope, days: readonly UsageDay[], region
     streamDollars(stream, prices),
   ] as const;
   const total = {
-    ...{ ...shown(all, prices), ...stream },
+    ...{ ...usageBody(all, prices), ...stream },
     events: sumOf(published, ({ events }) => events),
     deliveries: sumOf(published, ({ deliveries }) => deliveries),
     requests_cost_usd: usd(costs[0]),
@@ -86,7 +86,7 @@ export function usageReport(scope: UsageScope, days: readonly UsageDay[], region
     events: published.map(({ dollars, ...row }) => ({ ...row, cost_usd: usd(dollars) })),
     stream: streamed.map(({ usage, ...row }) => ({ ...row, ...usage, cost_usd: usd(streamDollars(usage, prices)) })),
     prices: { region, read_on: pricesReadOn },
-    data: rows.map(({ usage, ...row }) => ({ ...row, ...shown(usage, prices) })),
+    data: rows.map(({ usage, ...row }) => ({ ...row, ...usageBody(usage, prices) })),
     _links: { self: { href: `/v2/usage?${query}` } },
   };
 }
@@ -136,7 +136,7 @@ function usd(dollars: number): string {
   return dollars.toFixed(9);
 }
 
-function shown(usage: RequestUsage, prices: Prices) {
+function usageBody(usage: RequestUsage, prices: Prices) {
   const { requests, writes, read_units, write_units, function_ms } = usage;
   return { requests, writes, read_units, write_units, function_ms, cost_usd: usd(dollarsOf(usage, prices)) };
 }
