@@ -24,7 +24,7 @@ export function settleOverdueCommands(hasTime: () => boolean, remainingMs: () =>
     entity: commands,
     isDue: () => true,
     run: async (command) => {
-      const isSettled = await settle(command, remainingMs);
+      const isSettled = await endOverdue(command, remainingMs);
       if (!(isSettled && command.type === "find_operation")) report(command);
       return isSettled ? 1 : 0;
     },
@@ -37,7 +37,7 @@ function report({ status }: Command): void {
   if (status === "waiting") countMetric("CommandLate");
 }
 
-async function settle({ id, tenant_id }: Command, remainingMs: () => number): Promise<boolean> {
+async function endOverdue({ id, tenant_id }: Command, remainingMs: () => number): Promise<boolean> {
   let changes = false;
   const attempted = { tenant_id, newContext: () => systemContext(tenant_id, "expiry"), remainingMs };
   const outcome = await commitDecision<Command | undefined>(attempted, async (load, context) => {

@@ -51,7 +51,7 @@ async function cancelOf(account: Account, time: SweepTime): Promise<SweepResult>
     total.failed += failed;
     if (!time.hasTime()) return { ...total, failed: total.failed + 1 };
   }
-  if (total.done === 0 && total.failed === 0) await settle(account);
+  if (total.done === 0 && total.failed === 0) await leaveDueIndex(account);
   return total;
 }
 
@@ -88,7 +88,7 @@ async function endOrder({ id, tenant_id }: Order, { remainingMs }: SweepTime, de
 }
 
 /** Takes an account out of the due index, unless it was disabled again or so lately that the index may lag. */
-async function settle(account: Account): Promise<void> {
+async function leaveDueIndex(account: Account): Promise<void> {
   const { orders_void_at: at = "" } = account;
   if (Date.parse(at) + delayMs(limits.margin.orders_settled_seconds) > nowMs()) return;
   const change = { remove: ["orders_void_at"], when: isStill({ orders_void_at: at }) };

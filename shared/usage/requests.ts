@@ -30,7 +30,7 @@ export async function countRequests(hasTime: () => boolean): Promise<number> {
     await inParallel(callers_at_once, usage, (caller) => storeHour(caller, from_ms, read_at));
     hours += 1;
     const end_ms = from_ms + hour_ms;
-    if (end_ms + settled_after_ms <= Date.parse(read_at) && !(await settle(from_ms, end_ms))) break;
+    if (end_ms + settled_after_ms <= Date.parse(read_at) && !(await advanceProgress(from_ms, end_ms))) break;
     from_ms = end_ms;
   }
   if (hours === 0) throw new Error("The requests of one hour could not be read in the time of a run.");
@@ -91,7 +91,7 @@ async function storeHour(
 }
 
 /** Moves the progress over an hour; false when another run has moved it. */
-function settle(from_ms: number, to_ms: number): Promise<boolean> {
+function advanceProgress(from_ms: number, to_ms: number): Promise<boolean> {
   const [from, to] = [from_ms, to_ms].map((moment) => new Date(moment).toISOString());
   return changeItem(usageProgress.keyOf(), {
     set: { settled_until: to },

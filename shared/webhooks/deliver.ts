@@ -260,7 +260,7 @@ async function recordCrash(item: WorkItem, delivery: Delivery, state: DeliverySt
   if (endpoint === undefined || health === undefined) return true;
   const most = mostSlots(env.tenantSlots, endpoints);
   const slot = { health, delivery_id: delivery.id, lease_until: delivery.lease_until ?? "", most };
-  await settle(item, { delivery, endpoint, slot }, written ?? crash, undefined);
+  await recordOutcome(item, { delivery, endpoint, slot }, written ?? crash, undefined);
   return true;
 }
 
@@ -280,7 +280,7 @@ async function attempt(
   const { retry_after, ...result } = await post(item.sender, { ...state, delivery, endpoint });
   const entry = entryOf(delivery, { number: delivery.attempt, claim: delivery.claims, at, ...result });
   await putAttempt(entry);
-  await settle(item, { delivery, endpoint, slot }, entry, retry_after);
+  await recordOutcome(item, { delivery, endpoint, slot }, entry, retry_after);
 }
 
 /** A delivery that cannot be signed or sent is a failed attempt and climbs the ladder: it must not poison the queue. */
@@ -349,7 +349,12 @@ interface Claim {
  * Records the outcome of an attempt. Its entry is stored by now: a worker that dies from here on leaves an attempt with
  * a known answer. The delivery moves on first, and only then its message is sent, so that none runs ahead of it.
  */
-async function settle(item: WorkItem, claim: Claim, outcome: Outcome, retryAfter: string | undefined): Promise<void> {
+async function recordOutcome(
+  item: WorkItem,
+  claim: Claim,
+  outcome: Outcome,
+  retryAfter: string | undefined,
+): Promise<void> {
   const { delivery, endpoint } = claim;
   const now = nowIso();
   if (outcome.http_status === gone) await turnOff(endpoint, "The endpoint answered 410 Gone.");

@@ -161,7 +161,7 @@ async function cancelOf(endpoint: WebhookEndpoint, hasTime: () => boolean): Prom
       break;
     }
   }
-  await settle(endpoint, left);
+  await endWake(endpoint, left);
   return count;
 }
 
@@ -184,7 +184,7 @@ async function cancel(delivery: Delivery): Promise<boolean> {
 }
 
 /** Ends the endpoint's wake, or looks again in a while; one that was changed meanwhile stays due as it is. */
-async function settle(endpoint: WebhookEndpoint, left: boolean): Promise<void> {
+async function endWake(endpoint: WebhookEndpoint, left: boolean): Promise<void> {
   const key = webhooks.keyOf(endpoint);
   const when = isStill({ version: endpoint.version, wake_at: endpoint.wake_at });
   if (!left && endpoint.status === "deleted") {
