@@ -1,5 +1,5 @@
 import type { Buckets } from "./buckets/buckets.ts";
-import type { Outcome } from "./functions/functions.ts";
+import type { InvocationOutcome } from "./functions/functions.ts";
 import type { Grant, UnusedGrant } from "./iam/grants.ts";
 import type { UserPool } from "./pool/index.ts";
 import type { Queues } from "./queues/queues.ts";
@@ -30,7 +30,7 @@ export interface Cloud {
   /** Rejects when a server ended by itself; never resolves. */
   readonly failed: Promise<never>;
   /** Invokes a function by name or ARN; rejects with FunctionCrash or FunctionTimeout. */
-  invoke(functionName: string, payload: unknown): Promise<Outcome>;
+  invoke(functionName: string, payload: unknown): Promise<InvocationOutcome>;
   /** Rights of the functions' roles, as written. */
   grants(): Grant[];
   /** Rights that were used since the start. */

@@ -13,7 +13,12 @@ import { DynamoEndpoint } from "./dynamodb/endpoint.ts";
 import { LateIndexes } from "./dynamodb/late-indexes.ts";
 import { Throttling } from "./dynamodb/throttling.ts";
 import { EventSources, polledFunctions } from "./event-sources.ts";
-import { type FunctionDefinition, Functions, functionDefinition, type Outcome } from "./functions/functions.ts";
+import {
+  type FunctionDefinition,
+  Functions,
+  functionDefinition,
+  type InvocationOutcome,
+} from "./functions/functions.ts";
 import { ApiKeys } from "./gateway/api-keys.ts";
 import { startGateway } from "./gateway/index.ts";
 import { checkInvokers } from "./gateway/invokers.ts";
@@ -197,7 +202,7 @@ class RunningCloud implements Cloud {
     await this.sources.start(database);
   }
 
-  invoke(functionName: string, payload: unknown): Promise<Outcome> {
+  invoke(functionName: string, payload: unknown): Promise<InvocationOutcome> {
     return this.runner.invoke(functionName, payload);
   }
 

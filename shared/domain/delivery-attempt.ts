@@ -3,7 +3,7 @@ import { type Attempt, type Delivery, isOpen, isWanted, wakeOfSent, wakeOfWaitin
 import type { WebhookEndpoint, WebhookHealth } from "./webhook.ts";
 
 /** Result of an attempt, as its delivery keeps it. */
-export type Outcome = NonNullable<Delivery["last"]>;
+export type AttemptOutcome = NonNullable<Delivery["last"]>;
 
 /** Action of a worker on a message. */
 export type Task =
@@ -56,7 +56,7 @@ export function claimed(delivery: Delivery, now: string, leaseUntil: string): De
 }
 
 /** The entry of a claim whose worker died: it may have posted, and the answer is unknown. */
-export function crashOf(delivery: Delivery): Outcome & Pick<Attempt, "claim" | "response_excerpt"> {
+export function crashOf(delivery: Delivery): AttemptOutcome & Pick<Attempt, "claim" | "response_excerpt"> {
   const { lease_ms } = limits.webhooks;
   const until = Date.parse(delivery.lease_until ?? delivery.updated_at);
   return {
@@ -83,7 +83,7 @@ export interface NextTry {
  */
 export function recorded(
   delivery: Delivery,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   next: NextTry | undefined,
   now: string,
   delayMs: (seconds: number) => number,

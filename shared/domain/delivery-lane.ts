@@ -1,6 +1,6 @@
 import { limits } from "../limits.ts";
 import type { Delivery } from "./delivery.ts";
-import type { Outcome } from "./delivery-attempt.ts";
+import type { AttemptOutcome } from "./delivery-attempt.ts";
 import type { Probe, WebhookHealth } from "./webhook.ts";
 
 /**
@@ -143,7 +143,7 @@ function comeBackSeconds(returns: number): number {
 }
 
 /** Whether a failed attempt held its worker for long: nothing was answered, or something that came late. */
-export function isSilence({ error, duration_ms }: Pick<Outcome, "error" | "duration_ms">): boolean {
+export function isSilence({ error, duration_ms }: Pick<AttemptOutcome, "error" | "duration_ms">): boolean {
   if (error === null || error === "worker_crash") return false;
   return error === "timeout" || duration_ms >= limits.webhooks.connect_timeout_ms;
 }

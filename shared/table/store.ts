@@ -98,7 +98,7 @@ export interface Reply {
  * Result of a command: a fresh answer, a stored one given again, a key used for another request, or no decision in
  * time.
  */
-export type Outcome =
+export type CommitOutcome =
   | { readonly kind: "fresh"; readonly reply: Reply }
   | { readonly kind: "replayed"; readonly reply: Reply }
   | { readonly kind: "key_reused" }

@@ -1,6 +1,6 @@
 import type { SQSRecord } from "aws-lambda";
 import { cancelled, type Delivery } from "../domain/delivery.ts";
-import { claimed, gone, type Outcome, reasonToSwitchOff, recorded, taskOf } from "../domain/delivery-attempt.ts";
+import { type AttemptOutcome, claimed, gone, reasonToSwitchOff, recorded, taskOf } from "../domain/delivery-attempt.ts";
 import {
   isPrompt,
   isProven,
@@ -352,7 +352,7 @@ interface Claim {
 async function recordOutcome(
   item: WorkItem,
   claim: Claim,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   retryAfter: string | undefined,
 ): Promise<void> {
   const { delivery, endpoint } = claim;
@@ -393,7 +393,7 @@ async function sendRetry(queue: DeliveryQueue, message: OutgoingDelivery): Promi
 }
 
 /** Releases the slot and counts the attempt; an endpoint that only failed for days is switched off. */
-async function judge({ endpoint, slot }: Claim, outcome: Outcome, now: string): Promise<void> {
+async function judge({ endpoint, slot }: Claim, outcome: AttemptOutcome, now: string): Promise<void> {
   const health = await releaseSlot(slot, verdictOf(outcome), now);
   const reason = health && reasonToSwitchOff(health, delayMs);
   if (reason !== undefined && outcome.error !== null) await turnOff(endpoint, reason);

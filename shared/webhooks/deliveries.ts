@@ -1,5 +1,5 @@
 import { type Attempt, type Delivery, draftDelivery, isOpen, isUnstored, unstored } from "../domain/delivery.ts";
-import { crashOf, type Outcome } from "../domain/delivery-attempt.ts";
+import { type AttemptOutcome, crashOf } from "../domain/delivery-attempt.ts";
 import {
   inForce,
   type SampleEvent,
@@ -151,7 +151,10 @@ export function putAttempt(attempt: Attempt): Promise<Attempt | undefined> {
 }
 
 /** The entry of an attempt as it is stored. */
-export function entryOf(delivery: Delivery, entry: Outcome & Pick<Attempt, "claim" | "response_excerpt">): Attempt {
+export function entryOf(
+  delivery: Delivery,
+  entry: AttemptOutcome & Pick<Attempt, "claim" | "response_excerpt">,
+): Attempt {
   return {
     tenant_id: delivery.tenant_id,
     delivery_id: delivery.id,

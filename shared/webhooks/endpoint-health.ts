@@ -1,4 +1,4 @@
-import type { Outcome } from "../domain/delivery-attempt.ts";
+import type { AttemptOutcome } from "../domain/delivery-attempt.ts";
 import { closingAfter, creditAfter, isSilence, slotsOf } from "../domain/delivery-lane.ts";
 import type { Probe, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
@@ -96,7 +96,7 @@ export async function noteResting(health: WebhookHealth, at: string): Promise<vo
 export type Verdict = "accepted" | "slow" | "late" | "failed" | "unanswered" | "nothing";
 
 /** The verdict of an attempt's outcome. */
-export function verdictOf(outcome: Outcome): Verdict {
+export function verdictOf(outcome: AttemptOutcome): Verdict {
   if (outcome.error === null) {
     if (outcome.duration_ms >= limits.webhooks.late_answer_ms) return "late";
     return outcome.duration_ms < limits.webhooks.slow_answer_ms ? "accepted" : "slow";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach } from "vitest";
-import type { FunctionDefinition, Outcome } from "../../infra/local/functions/functions.ts";
+import type { FunctionDefinition, InvocationOutcome } from "../../infra/local/functions/functions.ts";
 import { Guard } from "../../infra/local/guard.ts";
 import { type BatchChange, QueuePoller, type QueueRecord, queueMapping } from "../../infra/local/queues/pollers.ts";
 import { Queues } from "../../infra/local/queues/queues.ts";
@@ -67,11 +67,11 @@ export const target: FunctionDefinition = {
   timeout_seconds: 1,
 };
 
-type Handler = (bodies: string[], records: readonly QueueRecord[]) => Outcome | Promise<Outcome>;
+type Handler = (bodies: string[], records: readonly QueueRecord[]) => InvocationOutcome | Promise<InvocationOutcome>;
 
-export const nothing: Outcome = { payload: undefined };
+export const nothing: InvocationOutcome = { payload: undefined };
 
-export const failAll: Outcome = { payload: { errorType: "Error" }, functionError: "Unhandled" };
+export const failAll: InvocationOutcome = { payload: { errorType: "Error" }, functionError: "Unhandled" };
 
 export const reporting = { FunctionResponseTypes: ["ReportBatchItemFailures"] };
 
@@ -125,7 +125,7 @@ export function emptied(queue: string): Promise<true> {
 }
 
 /** Ids of the messages that a report names as failed. */
-export const report = (records: readonly QueueRecord[], bodies: readonly string[]): Outcome => ({
+export const report = (records: readonly QueueRecord[], bodies: readonly string[]): InvocationOutcome => ({
   payload: {
     batchItemFailures: records
       .filter(({ body }) => bodies.includes(body))

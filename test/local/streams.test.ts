@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Database, type Table } from "../../infra/local/dynamodb/database.ts";
-import type { FunctionDefinition, Outcome } from "../../infra/local/functions/functions.ts";
+import type { FunctionDefinition, InvocationOutcome } from "../../infra/local/functions/functions.ts";
 import { Guard } from "../../infra/local/guard.ts";
 import { eventPattern } from "../../infra/local/streams/event-pattern.ts";
 import { StreamPages } from "../../infra/local/streams/stream-pages.ts";
@@ -59,7 +59,7 @@ class Setup {
   /** Database of the reader. */
   server: Pick<Database, "call"> = database;
   change: StreamChange | undefined;
-  handler: (ids: string[], records: StreamRecord[]) => Outcome = () => ({ payload: undefined });
+  handler: (ids: string[], records: StreamRecord[]) => InvocationOutcome = () => ({ payload: undefined });
   private reader: StreamReader | undefined;
   private readonly properties: Record<string, unknown>;
 
@@ -120,7 +120,7 @@ function idOf(record: StreamRecord): string {
 }
 
 let setup: Setup;
-const failAll: Outcome = { payload: { errorType: "Error" }, functionError: "Unhandled" };
+const failAll: InvocationOutcome = { payload: { errorType: "Error" }, functionError: "Unhandled" };
 const reporting = { FunctionResponseTypes: ["ReportBatchItemFailures"] };
 const filter = { FilterCriteria: { Filters: [{ Pattern: '{"dynamodb":{"NewImage":{"et":{"S":["OUTBOX"]}}}}' }] } };
 

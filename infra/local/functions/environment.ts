@@ -9,7 +9,7 @@ export class FunctionCrash extends Error {}
 export class FunctionTimeout extends Error {}
 
 /** Result of an invocation. `functionError` is set when the handler threw; `payload` is then the error object. */
-export interface Outcome {
+export interface InvocationOutcome {
   readonly payload: unknown;
   readonly functionError?: "Unhandled";
 }
@@ -55,7 +55,7 @@ interface Work {
   readonly id: string;
   readonly started_ms: number;
   readonly timer: NodeJS.Timeout;
-  readonly done: (outcome: Outcome) => void;
+  readonly done: (outcome: InvocationOutcome) => void;
   readonly failed: (error: Error) => void;
 }
 
@@ -129,14 +129,14 @@ export class Environment {
    * FunctionCrash when its process ends; in both cases the environment is gone.
    * @param trace the trace header of who invokes it; without it the invocation begins a trace
    */
-  async invoke(event: unknown, trace?: string): Promise<Outcome> {
+  async invoke(event: unknown, trace?: string): Promise<InvocationOutcome> {
     if (this.work !== undefined) throw new Error("The environment is at work.");
     const id = randomUUID();
     const { timeout_seconds, arn } = this.definition;
     const now = Date.now();
     this.calls = 0;
     this.options.log(`START RequestId: ${id} Version: $LATEST\n`);
-    const outcome = new Promise<Outcome>((done, failed) => {
+    const outcome = new Promise<InvocationOutcome>((done, failed) => {
       const timer = setTimeout(() => this.timeOut(id), timeout_seconds * 1000);
       this.work = { id, started_ms: now, timer, done, failed };
     });

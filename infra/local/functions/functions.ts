@@ -3,11 +3,11 @@ import type { Guard } from "../guard.ts";
 import type { Resource } from "../template/assembly.ts";
 import { AssemblyError } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
-import { Environment, FunctionCrash, type FunctionDefinition, type Outcome } from "./environment.ts";
+import { Environment, FunctionCrash, type FunctionDefinition, type InvocationOutcome } from "./environment.ts";
 import { functionNode } from "./function-node.mjs";
 import { LogFile } from "./log-file.ts";
 
-export { FunctionCrash, type FunctionDefinition, FunctionTimeout, type Outcome } from "./environment.ts";
+export { FunctionCrash, type FunctionDefinition, FunctionTimeout, type InvocationOutcome } from "./environment.ts";
 
 /** How functions are run. */
 export interface FunctionsOptions {
@@ -38,7 +38,7 @@ interface Waiting {
   readonly event: unknown;
   readonly trace: string | undefined;
   readonly since_ms: number;
-  readonly done: (outcome: Outcome) => void;
+  readonly done: (outcome: InvocationOutcome) => void;
   readonly failed: (error: Error) => void;
 }
 
@@ -141,7 +141,7 @@ export class Functions {
    * an unknown function or after `stop`.
    * @param trace the trace header of who invokes it; without it the invocation begins a trace
    */
-  invoke(nameOrArn: string, event: unknown, trace?: string): Promise<Outcome> {
+  invoke(nameOrArn: string, event: unknown, trace?: string): Promise<InvocationOutcome> {
     const definition = this.find(nameOrArn);
     if (definition === undefined) return Promise.reject(new Error(`There is no function ${nameOrArn}.`));
     if (this.stopped) return Promise.reject(new FunctionCrash("The runner is stopping."));

@@ -10,7 +10,7 @@ type Progress =
   | { readonly step: "enroll"; readonly user: PoolUser; readonly until_ms: number; readonly secret: string };
 
 /** Result of a posted form: another page, or the user who is signed in. */
-export type Outcome = { readonly page: FormPage } | { readonly signedIn: PoolUser };
+export type FormOutcome = { readonly page: FormPage } | { readonly signedIn: PoolUser };
 
 type Form = URLSearchParams;
 
@@ -47,7 +47,7 @@ export class Logins {
   }
 
   /** Takes the form of the page that a sign-in is at. */
-  post(id: string, form: Form): Outcome {
+  post(id: string, form: Form): FormOutcome {
     const progress = this.progressOf(id);
     if (progress.step === "password") return this.checkPassword(id, form);
     if (progress.user.enabled === false || progress.until_ms < Date.now()) {
@@ -61,7 +61,7 @@ export class Logins {
     return this.pending.get(id) ?? { step: "password" };
   }
 
-  private checkPassword(id: string, form: Form): Outcome {
+  private checkPassword(id: string, form: Form): FormOutcome {
     const email = form.get("email") ?? "";
     const user = this.users.authenticate(email, form.get("password") ?? "");
     if (user === undefined) {
@@ -75,18 +75,18 @@ export class Logins {
       : this.move(id, { step: "choose", user, until_ms });
   }
 
-  private choose(id: string, user: PoolUser, form: Form): Outcome {
+  private choose(id: string, user: PoolUser, form: Form): FormOutcome {
     const faults = this.users.choosePassword(user, form.get("new_password") ?? "");
     if (faults.length > 0) return { page: this.page(id, `The new password needs ${faults.join(", ")}.`) };
     return this.askCode(id, user, Date.now() + this.seconds * 1000);
   }
 
-  private askCode(id: string, user: PoolUser, until_ms: number): Outcome {
+  private askCode(id: string, user: PoolUser, until_ms: number): FormOutcome {
     if (user.totp_secret !== null) return this.move(id, { step: "code", user, until_ms });
     return this.move(id, { step: "enroll", user, until_ms, secret: newTotpSecret() });
   }
 
-  private checkCode(id: string, progress: Extract<Progress, { step: "code" | "enroll" }>, form: Form): Outcome {
+  private checkCode(id: string, progress: Extract<Progress, { step: "code" | "enroll" }>, form: Form): FormOutcome {
     const { user } = progress;
     const secret = progress.step === "enroll" ? progress.secret : (user.totp_secret ?? "");
     const code = (form.get("code") ?? "").replace(/\s/g, "");
@@ -96,7 +96,7 @@ export class Logins {
     return { signedIn: user };
   }
 
-  private move(id: string, progress: Progress): Outcome {
+  private move(id: string, progress: Progress): FormOutcome {
     this.pending.set(id, progress);
     return { page: this.page(id) };
   }

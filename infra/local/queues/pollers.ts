@@ -1,4 +1,4 @@
-import type { FunctionDefinition, Outcome } from "../functions/functions.ts";
+import type { FunctionDefinition, InvocationOutcome } from "../functions/functions.ts";
 import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
 import { isFifo, type Queues } from "./queues.ts";
@@ -43,7 +43,7 @@ export interface PollerHost {
   readonly queues: Pick<Queues, "call">;
   readonly region: string;
   readonly change?: BatchChange | undefined;
-  invoke(name: string, event: unknown): Promise<Outcome>;
+  invoke(name: string, event: unknown): Promise<InvocationOutcome>;
 }
 
 /** Most messages that one ReceiveMessage returns. */
@@ -250,7 +250,7 @@ export class QueuePoller {
     if (all.length === 0) return [];
     const outcome = await this.host
       .invoke(this.mapping.function.name, { Records: batch })
-      .catch((error: unknown): Outcome => ({ payload: String(error), functionError: "Unhandled" }));
+      .catch((error: unknown): InvocationOutcome => ({ payload: String(error), functionError: "Unhandled" }));
     if (outcome.functionError !== undefined) return all;
     if (!this.mapping.reports_failures || outcome.payload === null || outcome.payload === undefined) return [];
     // A payload that cannot be read as a report fails the whole batch (AWS docs: success and failure conditions).

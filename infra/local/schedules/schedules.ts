@@ -1,4 +1,4 @@
-import type { FunctionDefinition, Outcome } from "../functions/functions.ts";
+import type { FunctionDefinition, InvocationOutcome } from "../functions/functions.ts";
 import type { Permissions } from "../iam/permissions.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import { AssemblyError, type Resource } from "../template/assembly.ts";
@@ -7,7 +7,7 @@ import { isRecord } from "../template/intrinsics.ts";
 /** Surroundings of the schedules. */
 export interface ScheduleHost {
   find(nameOrArn: string): FunctionDefinition | undefined;
-  invoke(name: string, event: unknown): Promise<Outcome>;
+  invoke(name: string, event: unknown): Promise<InvocationOutcome>;
   readonly permissions: Permissions;
   /** How much faster intervals pass. */
   readonly timeScale: number;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Database, Table } from "../dynamodb/database.ts";
-import type { FunctionDefinition, Outcome } from "../functions/functions.ts";
+import type { FunctionDefinition, InvocationOutcome } from "../functions/functions.ts";
 import { StateFile } from "../state-file.ts";
 import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
@@ -48,7 +48,7 @@ export interface StreamHost {
   readonly database: Pick<Database, "call">;
   readonly region: string;
   readonly dataDir: string;
-  invoke(name: string, event: unknown): Promise<Outcome>;
+  invoke(name: string, event: unknown): Promise<InvocationOutcome>;
   /** Sends to a queue in the name of the function. */
   report(mapping: StreamMapping, queueArn: string, message: string): Promise<void>;
 }
@@ -263,7 +263,7 @@ export class StreamReader {
   private async failedOf(records: readonly StreamRecord[]): Promise<readonly StreamRecord[]> {
     const outcome = await this.host
       .invoke(this.mapping.function.name, { Records: records })
-      .catch((error: unknown): Outcome => ({ payload: String(error), functionError: "Unhandled" }));
+      .catch((error: unknown): InvocationOutcome => ({ payload: String(error), functionError: "Unhandled" }));
     if (outcome.functionError !== undefined) return records;
     if (!this.mapping.reports_failures) return [];
     const reported = isRecord(outcome.payload) ? (outcome.payload["batchItemFailures"] ?? []) : [];

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { ServiceError } from "../service-client.ts";
 import type { Attempt } from "./journal.ts";
 import type { BridgeContext } from "./sender.ts";
-import type { MoneyCommand, Outcome, Venue, VenueEvent } from "./venue.ts";
+import type { CommandOutcome, MoneyCommand, Venue, VenueEvent } from "./venue.ts";
 
 /** Commands of one take, and the lease that is asked for. */
 const take = { max: 10, lease_seconds: 60 };
@@ -61,7 +61,7 @@ class TakeKey {
 
 /** Outcome of a command, with its event for a venue that does not report money. */
 interface CarriedOut {
-  readonly outcome: Outcome;
+  readonly outcome: CommandOutcome;
   readonly event?: VenueEvent;
 }
 
@@ -117,7 +117,7 @@ export class Commands {
     return this.acknowledge(attempt, outcome);
   }
 
-  private interrupted({ type, platform_login, comment }: Attempt): Outcome {
+  private interrupted({ type, platform_login, comment }: Attempt): CommandOutcome {
     const error = { code: "bridge_restarted", message: "The bridge stopped while the command was carried out." };
     // A read, and a term that is set twice, are the same as once.
     if (type === "find_operation" || isTerms(type)) return { status: "not_sent", error };
@@ -190,7 +190,7 @@ export class Commands {
     return { outcome: await this.venue.close({ command_id, platform_login, ...closed, reason }) };
   }
 
-  private async acknowledge(attempt: Attempt, outcome: Outcome): Promise<void> {
+  private async acknowledge(attempt: Attempt, outcome: CommandOutcome): Promise<void> {
     const { client, journal, path, signal, say } = this.context;
     const body = { attempt: attempt.attempt, ...outcome };
     try {

@@ -2,7 +2,7 @@ import { UsageError } from "../../../shared/runtime/command-line.ts";
 import { Book, type FeedItem, type StoredBook } from "./book.ts";
 import { DealName } from "./deal-names.ts";
 import { DurableLog, type LogRecord } from "./durable-log.ts";
-import type { Adjusted, Outcome, VenueEvent } from "./venue.ts";
+import type { Adjusted, CommandOutcome, VenueEvent } from "./venue.ts";
 
 /** An attempt of a command, from its start to its acknowledgement. */
 export interface Attempt {
@@ -13,7 +13,7 @@ export interface Attempt {
   /** Comment of the operation, of a command that moves money. */
   readonly comment?: string;
   /** Undefined while it runs, and after a crash for one that ran. */
-  readonly outcome?: Outcome;
+  readonly outcome?: CommandOutcome;
 }
 
 /** The first record of a log: everything that the records before it came to. */

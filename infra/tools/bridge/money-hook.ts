@@ -3,13 +3,13 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { UsageError } from "../../../shared/runtime/command-line.ts";
-import type { MoneyCommand, Outcome } from "./venue.ts";
+import type { CommandOutcome, MoneyCommand } from "./venue.ts";
 
 /** How a broker books money on their platform: a program, or a module of JavaScript. */
 export type HookConfig = { readonly command: readonly string[] } | { readonly module: string };
 
 /** Carries out a command that moves money, or looks for an operation by its comment. */
-export type MoneyHook = (command: MoneyCommand) => Promise<Outcome>;
+export type MoneyHook = (command: MoneyCommand) => Promise<CommandOutcome>;
 
 const hookLimitMs = 20_000;
 const mostAnswerBytes = 64 * 1024;
@@ -30,12 +30,12 @@ export async function moneyHook(config: HookConfig | undefined, folder: string):
   return async (command) => checked(command, await within(carryOut(command)));
 }
 
-const notConfigured: Outcome = {
+const notConfigured: CommandOutcome = {
   status: "failed",
   error: { code: "no_money_hook", message: "The bridge has no hook for money: see money in its configuration." },
 };
 
-function unknown(message: string): Outcome {
+function unknown(message: string): CommandOutcome {
   return { status: "unknown", error: { code: "hook_failed", message: message.slice(0, 500) } };
 }
 
@@ -49,8 +49,8 @@ async function within(work: Promise<unknown>): Promise<unknown> {
  * The answer of a hook, if it is an outcome. A done operation has an operation_id, and a search without a finding says
  * null: a forgotten operation_id must not mean that there is no operation, which allows to send the money again.
  */
-function checked({ type }: MoneyCommand, answer: unknown): Outcome {
-  const { status, operation_id, error } = (answer ?? {}) as Partial<Outcome>;
+function checked({ type }: MoneyCommand, answer: unknown): CommandOutcome {
+  const { status, operation_id, error } = (answer ?? {}) as Partial<CommandOutcome>;
   if (status === undefined || !statuses.includes(status)) return unknown("The hook answered no outcome.");
   const named = typeof operation_id === "string" || operation_id === null || operation_id === undefined;
   if (!named) return unknown("The hook answered an operation_id that is no text.");
@@ -60,7 +60,7 @@ function checked({ type }: MoneyCommand, answer: unknown): Outcome {
   return { status, ...(operation_id !== undefined && { operation_id }), ...(error !== undefined && { error }) };
 }
 
-function runProgram(words: readonly string[], folder: string, command: MoneyCommand): Promise<Outcome> {
+function runProgram(words: readonly string[], folder: string, command: MoneyCommand): Promise<CommandOutcome> {
   const [program = "", ...args] = words;
   return new Promise((settle) => {
     const child = spawn(program, args, { cwd: folder, stdio: ["pipe", "pipe", "inherit"], timeout: hookLimitMs });

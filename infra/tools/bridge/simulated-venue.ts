@@ -9,10 +9,10 @@ import { decimalOf, rounded, unitsOf } from "./units.ts";
 import type {
   AccountTerms,
   CloseCommand,
+  CommandOutcome,
   Fill,
   MoneyCommand,
   MoneyMoved,
-  Outcome,
   TermsCommand,
   Venue,
   VenueEvent,
@@ -91,7 +91,7 @@ export class SimulatedVenue implements Venue {
     return this.book.snapshot();
   }
 
-  async money({ type, platform_login, amount, currency, comment }: MoneyCommand): Promise<Outcome> {
+  async money({ type, platform_login, amount, currency, comment }: MoneyCommand): Promise<CommandOutcome> {
     if (type === "find_operation") return { status: "done", operation_id: this.operationOf(platform_login, comment) };
     if (type !== "balance_operation") {
       return { status: "failed", error: { code: "unsupported_command", message: `No ${type} is simulated.` } };
@@ -104,16 +104,16 @@ export class SimulatedVenue implements Venue {
   }
 
   /** The venue ends with the bridge, so what is not in its ledger was not carried out. */
-  interrupted(platform_login: string, comment: string): Outcome {
+  interrupted(platform_login: string, comment: string): CommandOutcome {
     const operation_id = this.operationOf(platform_login, comment);
     return operation_id === null ? { status: "not_sent" } : { status: "done", operation_id };
   }
 
-  close({ platform_login, position_id, lots, reason }: CloseCommand): Promise<Outcome> {
+  close({ platform_login, position_id, lots, reason }: CloseCommand): Promise<CommandOutcome> {
     return outcomeOf(async () => (await this.closePosition(platform_login, position_id, lots, reason)).deal_id);
   }
 
-  setTerms({ platform_login, terms }: TermsCommand): Promise<Outcome> {
+  setTerms({ platform_login, terms }: TermsCommand): Promise<CommandOutcome> {
     return outcomeOf(() => this.setTermsOf(platform_login, terms));
   }
 
@@ -272,7 +272,7 @@ function now(): string {
   return new Date().toISOString();
 }
 
-async function outcomeOf(work: () => Promise<string>): Promise<Outcome> {
+async function outcomeOf(work: () => Promise<string>): Promise<CommandOutcome> {
   try {
     return { status: "done", operation_id: await work() };
   } catch (error) {

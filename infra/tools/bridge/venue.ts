@@ -68,7 +68,7 @@ export interface VenueQuote {
 }
 
 /** Result of a command, in the form in which it is acknowledged. */
-export interface Outcome {
+export interface CommandOutcome {
   readonly status: "done" | "failed" | "unknown" | "not_sent";
   readonly operation_id?: string | null;
   readonly error?: { readonly code: string; readonly message: string };
@@ -124,15 +124,15 @@ export interface Venue {
   /** Connects, and reports what happened after the cursor; 0 is the beginning. */
   start(cursor: number, sink: VenueSink): Promise<void>;
   /** Carries out a command once; an outcome that cannot be known is `unknown`. */
-  money(command: MoneyCommand): Promise<Outcome>;
+  money(command: MoneyCommand): Promise<CommandOutcome>;
   /**
    * Outcome of a command that moved money while the bridge was killed. Without it that is `unknown`: the service asks
    * to look for the operation, and a person decides.
    */
-  interrupted?(platform_login: string, comment: string): Outcome;
+  interrupted?(platform_login: string, comment: string): CommandOutcome;
   /** Sends the order that closes a position; its fill is an event of its own. */
-  close(command: CloseCommand): Promise<Outcome>;
+  close(command: CloseCommand): Promise<CommandOutcome>;
   /** Sets a term of an account; the change is an event of its own. Without it such commands fail. */
-  setTerms?(command: TermsCommand): Promise<Outcome>;
+  setTerms?(command: TermsCommand): Promise<CommandOutcome>;
   stop(): Promise<void>;
 }

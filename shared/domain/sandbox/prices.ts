@@ -11,7 +11,9 @@ import { sandboxSource } from "./seed.ts";
 /** A price as it is asked for. */
 export type PriceChange = SetSandboxPricesBody["prices"][number];
 
-type Outcome = { readonly ok: true; readonly quote: Quote } | { readonly ok: false; readonly errors: FieldError[] };
+type PriceOutcome =
+  | { readonly ok: true; readonly quote: Quote }
+  | { readonly ok: false; readonly errors: FieldError[] };
 
 /** The quote that holds a price: the next one, whatever was there before. `side` is to blame for an impossible one. */
 export function heldQuote(
@@ -20,7 +22,7 @@ export function heldQuote(
   price: Price,
   now: string,
   side: "/bid" | "/ask" = "/bid",
-): Outcome {
+): PriceOutcome {
   const [epoch, last] = markOf(before, sandboxSource) ?? [1, "0"];
   const sequence = String(BigInt(last) + 1n);
   const tick = { ...price, time: now, sequence, source: sandboxSource, epoch, held: true } as const;
@@ -47,7 +49,12 @@ export function pointBounds(symbol: TradingSymbol, before: Quote | undefined, no
 }
 
 /** The price that a change asks for: a side that it does not name follows with the spread of the price before. */
-export function quoteOf(symbol: TradingSymbol, before: Quote | undefined, change: PriceChange, now: string): Outcome {
+export function quoteOf(
+  symbol: TradingSymbol,
+  before: Quote | undefined,
+  change: PriceChange,
+  now: string,
+): PriceOutcome {
   const errors = (["bid", "ask"] as const).flatMap((side) => {
     const given = change[side];
     if (given === undefined || priceText(symbol, given) !== undefined) return [];

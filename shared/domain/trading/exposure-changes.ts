@@ -9,7 +9,7 @@ import type { Market } from "./pricing/quote.ts";
 import { liquidatorOf } from "./pricing/source.ts";
 import { marketClock } from "./pricing/symbol.ts";
 import { quietAt } from "./risk.ts";
-import type { Outcome } from "./stop-out.ts";
+import type { EvaluationOutcome } from "./stop-out.ts";
 import { type Exposure, highest, type StoredRisk, type StoredTrigger, type WatchedState } from "./stored-risk.ts";
 
 /**
@@ -134,7 +134,7 @@ function entryChanges(
  */
 export function wakeAt(
   after: Holdings,
-  outcome: Outcome,
+  outcome: EvaluationOutcome,
   before: StoredRisk | undefined,
   market: Market,
   now: string,
@@ -155,7 +155,7 @@ export function wakeAt(
  */
 function liquidationWakesAt(
   after: Holdings,
-  outcome: Outcome,
+  outcome: EvaluationOutcome,
   before: StoredRisk | undefined,
   market: Market,
   now: string,

@@ -38,7 +38,7 @@ export interface Evaluation {
 }
 
 /** An evaluation, and what it leaves to be done. */
-export interface Outcome extends Evaluation {
+export interface EvaluationOutcome extends Evaluation {
   /** Positions that can be closed now were not: the evaluator has to do it, and what did not fit the transaction. */
   readonly mayLiquidate: boolean;
 }

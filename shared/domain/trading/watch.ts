@@ -13,7 +13,7 @@ import type { Position } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
 import { internalSource, liquidatorOf } from "./pricing/source.ts";
 import { draftRisk, metricsBody, type Risk } from "./risk.ts";
-import { type Evaluation, evaluateMargin, type MarginState, type Outcome } from "./stop-out.ts";
+import { type Evaluation, type EvaluationOutcome, evaluateMargin, type MarginState } from "./stop-out.ts";
 import { creditEndsInMs, type StoredRisk, type WatchedState } from "./stored-risk.ts";
 import type { Trade } from "./trade.ts";
 
@@ -169,7 +169,7 @@ function withExposureIndex<R>(
   state: WatchedState,
   after: Holdings,
   decision: Accepted<R>,
-  outcome: Outcome,
+  outcome: EvaluationOutcome,
   market: Market,
   context: Context,
   most = maxChanges,

@@ -8,12 +8,12 @@ import { type StoredReply, storedReplies } from "../entities.ts";
 import { isStill } from "../expression.ts";
 import {
   type Command,
+  type CommitOutcome,
   type Committable,
   type IdempotencyScope,
   identityOf,
   type Load,
   loadItems,
-  type Outcome,
   type PreparedChange,
   type Ref,
   type Reply,
@@ -36,7 +36,7 @@ class StoredReplyFound extends Error {
  * again"; both start over from new reads with full jitter, until the tries or the time are used up (ADR 0002). A stored
  * answer of the same key is looked for in the first read of every try, before any decision.
  */
-export async function execute<R>(command: Command<R>): Promise<Outcome> {
+export async function execute<R>(command: Command<R>): Promise<CommitOutcome> {
   let conflicts = 0;
   let decisions = 0;
   while (command.remainingMs() > limits.commit.reserve_ms) {
@@ -52,7 +52,7 @@ export async function execute<R>(command: Command<R>): Promise<Outcome> {
   return { kind: "contended" };
 }
 
-type Attempt = Outcome | { readonly kind: "again"; readonly conflict: boolean };
+type Attempt = CommitOutcome | { readonly kind: "again"; readonly conflict: boolean };
 
 async function attemptOnce<R>(command: Command<R>): Promise<Attempt> {
   const context = command.newContext();
@@ -199,7 +199,7 @@ async function settleUnchanged<R>(command: Command<R>, reply: Reply): Promise<At
   }
 }
 
-async function replayOf(stored: StoredReply, scope: IdempotencyScope | undefined): Promise<Outcome> {
+async function replayOf(stored: StoredReply, scope: IdempotencyScope | undefined): Promise<CommitOutcome> {
   if (stored.fingerprint !== scope?.fingerprint) return { kind: "key_reused" };
   const body = scope.sealing === undefined ? stored.body : await scope.sealing.open(stored.body);
   return { kind: "replayed", reply: { status: stored.status, headers: stored.headers, body } };

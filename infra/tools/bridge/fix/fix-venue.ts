@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { UsageError } from "../../../../shared/runtime/command-line.ts";
 import type { MoneyHook } from "../money-hook.ts";
-import type { CloseCommand, MoneyCommand, Outcome, Venue, VenueEvent, VenueSink } from "../venue.ts";
+import type { CloseCommand, CommandOutcome, MoneyCommand, Venue, VenueEvent, VenueSink } from "../venue.ts";
 import { SentNumbers } from "./numbers.ts";
 import { type Get, Orders } from "./orders.ts";
 import { type Field, type FixMessage, timestampOf } from "./parse.ts";
@@ -74,11 +74,11 @@ export class FixVenue implements Venue {
     await this.sent.stop();
   }
 
-  money(command: MoneyCommand): Promise<Outcome> {
+  money(command: MoneyCommand): Promise<CommandOutcome> {
     return this.hook(command);
   }
 
-  async close(command: CloseCommand): Promise<Outcome> {
+  async close(command: CloseCommand): Promise<CommandOutcome> {
     const { command_id, position_id, side, symbol, lots, platform_login } = command;
     if (quantityOf(lots, symbol, this.settings) === undefined) {
       const message = `${lots} lots of ${symbol} are no quantity that an order can carry exactly.`;

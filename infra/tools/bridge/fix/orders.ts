@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Outcome } from "../venue.ts";
+import type { CommandOutcome } from "../venue.ts";
 
 /** An order without an outcome is unknown after so long; half of a lease is left for it. */
 const orderLimitMs = 20_000;
@@ -13,7 +13,7 @@ const refId = 379;
 const endedStatuses = ["3", "4", "8", "C"];
 
 interface Pending {
-  readonly settle: (outcome: Outcome) => void;
+  readonly settle: (outcome: CommandOutcome) => void;
   /** Id of the last deal of the order. */
   deal?: string;
 }
@@ -39,15 +39,15 @@ export class Orders {
   }
 
   /** The outcome of the order that `send` sends; `unknown` at the limit. */
-  async outcomeOf(id: string, position_id: string, send: () => void): Promise<Outcome> {
+  async outcomeOf(id: string, position_id: string, send: () => void): Promise<CommandOutcome> {
     this.positions.set(id, position_id);
     const [oldest] = this.positions.keys();
     if (this.positions.size > mostOrders && oldest !== undefined) this.positions.delete(oldest);
     const limit = new AbortController();
-    const outcome = new Promise<Outcome>((settle) => this.pending.set(id, { settle }));
+    const outcome = new Promise<CommandOutcome>((settle) => this.pending.set(id, { settle }));
     const late = pause(this.limitMs, undefined, { signal: limit.signal }).catch(() => undefined);
     const message = `No fill of the order within ${this.limitMs / 1000} s.`;
-    const unknown = late.then((): Outcome => ({ status: "unknown", error: { code: "order_unknown", message } }));
+    const unknown = late.then((): CommandOutcome => ({ status: "unknown", error: { code: "order_unknown", message } }));
     send();
     return Promise.race([outcome, unknown]).finally(() => {
       limit.abort();
@@ -60,7 +60,7 @@ export class Orders {
     if (this.pending.has(id)) this.sentAs.set(seq, id);
   }
 
-  settle(id: string, outcome: Outcome): void {
+  settle(id: string, outcome: CommandOutcome): void {
     this.pending.get(id)?.settle(outcome);
     this.forget(id);
   }
@@ -108,6 +108,6 @@ export class Orders {
   }
 }
 
-function refusal(text = "The venue rejected the order."): Outcome {
+function refusal(text = "The venue rejected the order."): CommandOutcome {
   return { status: "failed", error: { code: "order_rejected", message: text } };
 }
