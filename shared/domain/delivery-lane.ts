@@ -13,7 +13,7 @@ export type Lane = "proven" | "unproven";
 type DelayMs = (seconds: number) => number;
 
 /** The moment of a decision, and a random number from 0 up to 1 that spreads what follows from it. */
-export interface Moment {
+export interface LaneClock {
   readonly nowMs: number;
   readonly delayMs: DelayMs;
   readonly chance: number;
@@ -67,7 +67,7 @@ export interface Pace {
 export function creditAfter(
   health: WebhookHealth,
   { prompt, full, most, begun }: Pace,
-  { nowMs, delayMs }: Pick<Moment, "nowMs" | "delayMs">,
+  { nowMs, delayMs }: Pick<LaneClock, "nowMs" | "delayMs">,
 ): { readonly add: number } | { readonly set: number } | undefined {
   const { slot_credit: credit } = health;
   const { slots_per_endpoint, slot_grows_after } = limits.webhooks;
@@ -171,7 +171,7 @@ export type Closing = { readonly proven_at: null } | Pick<WebhookHealth, "timeou
  * The state of an endpoint after an unanswered attempt. A proven one becomes unproven by it and no more; of several
  * attempts that ran concurrently only the first closes it. Undefined when nothing changes.
  */
-export function closingAfter(health: WebhookHealth, { nowMs, delayMs, chance }: Moment): Closing | undefined {
+export function closingAfter(health: WebhookHealth, { nowMs, delayMs, chance }: LaneClock): Closing | undefined {
   const { closed_until, timeouts_in_a_row: before } = health;
   if (isProven(health, nowMs, delayMs)) return { proven_at: null };
   if (closed_until !== null && Date.parse(closed_until) > nowMs) return undefined;
@@ -184,7 +184,7 @@ export function closingAfter(health: WebhookHealth, { nowMs, delayMs, chance }: 
  * A new delivery: at rest, and with no message to send, when the first worker could only let it rest because the
  * endpoint was closed and has another delivery as its probe.
  */
-export function atRest(draft: Delivery, health: WebhookHealth | undefined, moment: Moment): Delivery {
+export function atRest(draft: Delivery, health: WebhookHealth | undefined, moment: LaneClock): Delivery {
   if (health === undefined) return draft;
   const place = laneDecision({ delivery: draft, lane: "proven", returns: 0 }, health, moment.nowMs, moment.delayMs);
   if (place.do !== "rest") return draft;
@@ -207,7 +207,7 @@ export function restsOn(health: WebhookHealth | undefined, probeIsSent: boolean)
 export function restUntil(
   { next_attempt_at }: Pick<Delivery, "next_attempt_at">,
   closedUntil: string,
-  { nowMs, delayMs, chance }: Moment,
+  { nowMs, delayMs, chance }: LaneClock,
 ): string {
   const { rest_spread_seconds, rest_min_seconds, rest_max_seconds } = limits.webhooks;
   const late = next_attempt_at === null ? 0 : Math.max(0, nowMs - Date.parse(next_attempt_at));

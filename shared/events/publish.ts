@@ -210,10 +210,10 @@ function dueTo(endpoints: readonly WebhookEndpoint[], moment: number): Pick<Publ
  * against the versions of one resource, whatever the clocks of two machines say and in whatever order the items came.
  */
 export function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
-  const latest = new Map<string, Moment>();
+  const latest = new Map<string, CommitTime>();
   const byVersion = items.toSorted((a, b) => a.root_version - b.root_version);
   const timed = byVersion.map((item) => {
-    const own: Moment = { at: item.created_at, place: item.place ?? 0 };
+    const own: CommitTime = { at: item.created_at, place: item.place ?? 0 };
     // An entry of the audit alone is of no version.
     if (item.events.length === 0) return { item, moment: own };
     const before = latest.get(item.root_id) ?? own;
@@ -225,12 +225,12 @@ export function inCommitOrder(items: readonly Outbox[]): readonly Outbox[] {
 }
 
 /** When a commit was made, and its place among those that one request decided at that moment. */
-interface Moment {
+interface CommitTime {
   readonly at: string;
   readonly place: number;
 }
 
-function compareMoments(a: Moment, b: Moment): number {
+function compareMoments(a: CommitTime, b: CommitTime): number {
   return a.at < b.at ? -1 : a.at > b.at ? 1 : a.place - b.place;
 }
 

@@ -2,11 +2,11 @@ import type { Account, Balance, Ledger } from "../domain/account.ts";
 import type { Command, SettlementCommand } from "../domain/command/command.ts";
 import { isSettlement, namesAllSettlements } from "../domain/command/settlement.ts";
 import {
+  type ComparedSnapshot,
   compareAccount,
   type Effect,
   effectOf,
   effectsWith,
-  type Moment,
   positionKey,
   unnumberedSince,
 } from "../domain/drift/compare.ts";
@@ -37,7 +37,7 @@ export interface Comparing {
 }
 
 /** The moment of a snapshot that accounts are compared at. */
-export function momentOf({ source, as_of_seq, taken_at }: Comparing): Moment {
+export function momentOf({ source, as_of_seq, taken_at }: Comparing): ComparedSnapshot {
   return { source, as_of_seq, unnumbered_since: unnumberedSince({ taken_at }) };
 }
 
@@ -157,7 +157,11 @@ async function compareHeld(
  * Bookings of an account since a snapshot, or so shortly before that their items may not have come, and those that a
  * platform is still asked to follow; undefined where they are more than a comparison looks at.
  */
-async function effectsOf(comparing: Comparing, held: Holdings, moment: Moment): Promise<readonly Effect[] | undefined> {
+async function effectsOf(
+  comparing: Comparing,
+  held: Holdings,
+  moment: ComparedSnapshot,
+): Promise<readonly Effect[] | undefined> {
   const [entries, followed] = await Promise.all([entriesOf(comparing, held, moment), settlementsOf(held.balance)]);
   return entries && effectsWith(entries, followed);
 }
@@ -179,7 +183,7 @@ async function settlementsOf(balance: Balance): Promise<readonly SettlementComma
 async function entriesOf(
   { tenant_id: tenant }: Comparing,
   { account, balance }: Holdings,
-  { unnumbered_since }: Moment,
+  { unnumbered_since }: ComparedSnapshot,
 ): Promise<readonly (readonly [Ledger, Effect])[] | undefined> {
   const skew = limits.snapshots.clock_skew_seconds * 1000;
   const horizon = new Date(Date.parse(unnumbered_since) - skew).toISOString();

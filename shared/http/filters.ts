@@ -64,10 +64,10 @@ export function partitionsOf(
 }
 
 /** Timestamps that lists filter by range: `created_from` (inclusive) and `created_to` (exclusive). */
-type Moment = "created" | "open" | "close";
+type FilteredTime = "created" | "open" | "close";
 
 /** Bounds of a list that is sorted by a timestamp, as the first characters of a ULID. */
-export function boundsBy(query: Query, moment: Moment): Pick<PageRequest, "floor" | "ceiling"> {
+export function boundsBy(query: Query, moment: FilteredTime): Pick<PageRequest, "floor" | "ceiling"> {
   const [from, to] = [query[`${moment}_from`], query[`${moment}_to`]];
   return {
     ...(from === undefined ? {} : { floor: timePart(timeOf(from)) }),
@@ -116,7 +116,7 @@ function literal(name: string, words: readonly string[], query: Query): readonly
  * A filter on a timestamp that an item stores as text, for lists that are not sorted by it. An item without the
  * timestamp is outside every range.
  */
-export function inRange(query: Query, moment: Moment): Pick<PageRequest, "keep"> {
+export function inRange(query: Query, moment: FilteredTime): Pick<PageRequest, "keep"> {
   const [from, to] = [query[`${moment}_from`], query[`${moment}_to`]];
   if (from === undefined && to === undefined) return {};
   const [low, high] = [from === undefined ? 0 : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
@@ -128,7 +128,7 @@ export function inRange(query: Query, moment: Moment): Pick<PageRequest, "keep">
   };
 }
 
-const momentFields: Readonly<Record<Moment, string>> = {
+const momentFields: Readonly<Record<FilteredTime, string>> = {
   created: "created_at",
   open: "open_at",
   close: "close_at",

@@ -1,6 +1,6 @@
 import type { Account, Balance } from "../domain/account.ts";
 import { loginMarkers } from "../domain/open-account.ts";
-import type { Moment } from "../domain/trading/live.ts";
+import type { MarketNow } from "../domain/trading/live.ts";
 import { type Holdings, metricsAt } from "../domain/trading/margin.ts";
 import type { StoredRisk } from "../domain/trading/stored-risk.ts";
 import { accountFilters, and, listParameter, matching, partitionsOf, resourcePage } from "../http/filters.ts";
@@ -23,7 +23,7 @@ const facets = [
 ] as const;
 
 /** A page of accounts with their open positions, and the prices that all of them are valued at. */
-interface AccountPage extends Moment {
+interface AccountPage extends MarketNow {
   readonly page: Page<Holdings>;
 }
 
@@ -121,7 +121,7 @@ async function notNormal(tenant: string, states: readonly string[], { keep, ...r
 async function valued(
   tenant: string,
   holdings: readonly (Holdings | UnreadableItem)[],
-): Promise<Moment & { readonly holdings: readonly (Holdings | UnreadableItem)[] }> {
+): Promise<MarketNow & { readonly holdings: readonly (Holdings | UnreadableItem)[] }> {
   const marketOf = (some: readonly Holdings[]) =>
     readMarket(
       tenant,
@@ -138,7 +138,7 @@ async function valued(
 }
 
 /** A page of the accounts that have a margin level, and the prices that all of them are valued at. */
-interface WatchedPage extends Moment {
+interface WatchedPage extends MarketNow {
   readonly page: Page<{ readonly holdings: Holdings; readonly risk: StoredRisk }>;
 }
 

@@ -1,5 +1,5 @@
 import type { Balance } from "../domain/account.ts";
-import type { HeldPosition, Moment } from "../domain/trading/live.ts";
+import type { HeldPosition, MarketNow } from "../domain/trading/live.ts";
 import type { Order } from "../domain/trading/order.ts";
 import type { Position } from "../domain/trading/position.ts";
 import type { Trade } from "../domain/trading/trade.ts";
@@ -76,7 +76,7 @@ function tradesBy(
 }
 
 /** A page of open positions, and the prices that all of them are valued at. */
-export interface ValuedPage extends Moment {
+export interface ValuedPage extends MarketNow {
   readonly page: Page<HeldPosition>;
 }
 

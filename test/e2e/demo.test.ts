@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { StreamClient } from "../../infra/stream-client/stream-client.ts";
 import { followStream } from "../../infra/tools/demo/follow-stream.ts";
-import { lifePlot, lifeTable, type Moment, tableOf } from "../../infra/tools/demo/picture.ts";
+import { type DemoStep, lifePlot, lifeTable, tableOf } from "../../infra/tools/demo/picture.ts";
 import { type Arrival, type Streamed, tellStory } from "../../infra/tools/demo/story.ts";
 import { type Receiver, startReceiver } from "../../infra/tools/receiver/receiver.ts";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
@@ -14,7 +14,7 @@ describe("the story of the demo", () => {
   let receiver: Receiver;
   let stream: StreamClient | undefined;
   const streamed: Streamed[] = [];
-  let moments: readonly Moment[];
+  let moments: readonly DemoStep[];
 
   beforeAll(async () => {
     stack = await sharedStack();
@@ -85,7 +85,7 @@ describe("the story of the demo", () => {
 });
 
 describe("the picture", () => {
-  const moment = (equity: string, balance: string, used_margin: string): Moment => {
+  const moment = (equity: string, balance: string, used_margin: string): DemoStep => {
     const others = { step: "s", price: "1", margin_level: null, margin_status: "normal", events: [] };
     return { equity, balance, used_margin, ...others };
   };

@@ -1,5 +1,5 @@
 /** State of an account after one step of the demo. */
-export interface Moment {
+export interface DemoStep {
   readonly step: string;
   /** The price that was last set, or the quote. */
   readonly price: string;
@@ -22,7 +22,7 @@ export function tableOf(head: readonly string[], rows: readonly (readonly string
 }
 
 /** The life of an account as a table. */
-export function lifeTable(moments: readonly Moment[]): string[] {
+export function lifeTable(moments: readonly DemoStep[]): string[] {
   const head = ["", "step", "price", "balance", "equity", "used margin", "level %", "state", "events"];
   const rows = moments.map((moment, index) => [
     letter(index),
@@ -51,7 +51,7 @@ const axisWidth = 10;
  * equity at which the margin call `-` and the stop-out `=` come while there are positions.
  */
 export function lifePlot(
-  moments: readonly Moment[],
+  moments: readonly DemoStep[],
   levels: { readonly call: number; readonly out: number },
 ): string[] {
   const columns = moments.map(({ equity, balance, used_margin }) => ({

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Moment } from "./picture.ts";
+import type { DemoStep } from "./picture.ts";
 
 /** Answer of the API. */
 export interface DemoReply {
@@ -43,7 +43,7 @@ const betweenLooksMs = 25;
 
 /** The story of one account, step by step, and its moments. */
 class Story {
-  readonly moments: Moment[] = [];
+  readonly moments: DemoStep[] = [];
   private readonly stage: Stage;
   private told = 0;
   private accountId = "";
@@ -186,7 +186,7 @@ function brief(value: unknown): unknown {
  * Tells the life of an account, from an empty brokerage to a stop-out, by HTTP alone.
  * @throws Error when an answer or a webhook is another than the story says
  */
-export async function tellStory(stage: Stage): Promise<readonly Moment[]> {
+export async function tellStory(stage: Stage): Promise<readonly DemoStep[]> {
   const story = new Story(stage);
   await story.begin();
   await story.openAccount();

@@ -9,7 +9,7 @@ import type { Transaction } from "../transaction.ts";
 import type { LegName } from "../transaction-legs.ts";
 
 /** A snapshot as far as its accounts are compared with ours: of which source, and of which moment. */
-export interface Moment {
+export interface ComparedSnapshot {
   readonly source: { readonly id: string; readonly name: string };
   /** Number of the last item of the source that the snapshot includes. */
   readonly as_of_seq: string;
@@ -38,7 +38,7 @@ export interface Effect {
   readonly awaited?: boolean;
 }
 
-/** An account of this service with its effects since {@link Moment.unnumbered_since} at the latest. */
+/** An account of this service with its effects since {@link ComparedSnapshot.unnumbered_since} at the latest. */
 export interface OurSide {
   readonly account: Pick<Account, "currency" | "position_mode">;
   readonly balance_minor: bigint;
@@ -110,7 +110,7 @@ export function positionSubject(name: string): string {
  * booked a short time ago and no item has reported yet. Money in flight is not booked, so it is in neither book: an
  * operation that the platform has made and reported up to this number is booked.
  */
-export function compareAccount(ours: OurSide, theirs: TheirSide, moment: Moment): Comparison {
+export function compareAccount(ours: OurSide, theirs: TheirSide, moment: ComparedSnapshot): Comparison {
   const effects = ours.effects.filter((effect) => isLeftOut(effect, moment));
   const money = (["balance", "credit"] as const).flatMap((kind) => moneyDifference(kind, ours, effects, theirs));
   const unknown = money.filter(({ ours: text }) => text === null);
@@ -129,7 +129,9 @@ export function isLeftOut(
     source,
     as_of_seq,
     unnumbered_since,
-  }: Pick<Moment, "as_of_seq" | "unnumbered_since"> & { readonly source: Pick<Moment["source"], "id"> },
+  }: Pick<ComparedSnapshot, "as_of_seq" | "unnumbered_since"> & {
+    readonly source: Pick<ComparedSnapshot["source"], "id">;
+  },
 ): boolean {
   if (awaited === true) return true;
   if (source_id === source.id && feed_seq !== undefined) return BigInt(feed_seq) > BigInt(as_of_seq);
@@ -171,7 +173,7 @@ function comparePositions(
   ours: OurSide,
   theirs: TheirSide,
   effects: readonly Effect[],
-  moment: Moment,
+  moment: ComparedSnapshot,
 ): Pick<Comparison, "differences" | "left_out" | "uncompared"> {
   const { position_mode: mode } = ours.account;
   const moved = ours.positions.filter((position) => isLeftOut(lastChange(position, moment), moment));
@@ -199,7 +201,7 @@ function comparePositions(
 }
 
 /** The item that changed a position last, or when it was changed by anything else. */
-function lastChange({ source, feed_seq, updated_at: at }: Position, moment: Moment) {
+function lastChange({ source, feed_seq, updated_at: at }: Position, moment: ComparedSnapshot) {
   return { source_id: source === moment.source.name ? moment.source.id : undefined, feed_seq, at };
 }
 

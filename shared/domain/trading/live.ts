@@ -17,7 +17,7 @@ import { isLiquidating, liveAccountBody, metricsBody } from "./risk.ts";
 import type { StoredRisk } from "./stored-risk.ts";
 
 /** Prices and time at which an account or a position is shown. */
-export interface Moment {
+export interface MarketNow {
   readonly market: Market;
   readonly now: string;
 }
@@ -29,21 +29,21 @@ export interface ShownHoldings extends Holdings {
 }
 
 /** The account as GET shows it, its money at the newest prices. */
-export function accountNow(holdings: ShownHoldings, { market, now }: Moment): AccountBody {
+export function accountNow(holdings: ShownHoldings, { market, now }: MarketNow): AccountBody {
   const { liquidation } = holdings;
   const body = liveAccountBody(holdings, metricsAt(market, holdings, now)) as AccountBody;
   return liquidation === undefined ? body : { ...body, liquidation };
 }
 
 /** The money of an account alone, at the newest prices. */
-export function balanceNow(holdings: Holdings, { market, now }: Moment): AccountBalanceBody {
+export function balanceNow(holdings: Holdings, { market, now }: MarketNow): AccountBalanceBody {
   const { account, balance } = holdings;
   const metrics = metricsAt(market, holdings, now);
   return { ...balanceBody(holdings), ...metricsBody(metrics, account.currency, balance.updated_at) };
 }
 
 /** The same with the parts of the credit. */
-export function balanceDetailsNow(holdings: Holdings, moment: Moment): AccountBalanceDetailsBody {
+export function balanceDetailsNow(holdings: Holdings, moment: MarketNow): AccountBalanceDetailsBody {
   const { balance } = holdings;
   return {
     ...balanceNow(holdings, moment),
@@ -52,7 +52,7 @@ export function balanceDetailsNow(holdings: Holdings, moment: Moment): AccountBa
 }
 
 /** The money of several accounts, in the order in which they were asked for, and those that there are none of. */
-export function metricsNow(ids: readonly string[], found: readonly Holdings[], moment: Moment): AccountMetricsBody {
+export function metricsNow(ids: readonly string[], found: readonly Holdings[], moment: MarketNow): AccountMetricsBody {
   const byId = new Map(found.map((holdings) => [holdings.account.id, holdings]));
   return {
     object: "account_metrics",
@@ -66,7 +66,7 @@ export function metricsNow(ids: readonly string[], found: readonly Holdings[], m
 }
 
 /** An account on the list of margin levels: how it stands now, and what its place was found by. */
-export function watchedNow(holdings: Holdings, risk: StoredRisk, moment: Moment): WatchedAccountBody {
+export function watchedNow(holdings: Holdings, risk: StoredRisk, moment: MarketNow): WatchedAccountBody {
   return {
     ...balanceNow(holdings, moment),
     object: "watched_account",
@@ -84,7 +84,7 @@ export interface HeldPosition {
 }
 
 /** The position as GET shows it, at the newest price. */
-export function positionNow({ position, balance }: HeldPosition, { market, now }: Moment): PositionBody {
+export function positionNow({ position, balance }: HeldPosition, { market, now }: MarketNow): PositionBody {
   const valuation = valuePosition(market, position, now);
   return positionBody(position, valuation, positionMargin(position, balance.leverage));
 }

@@ -1,9 +1,9 @@
 import { isSettlement, namesAllSettlements } from "../../../shared/domain/command/settlement.ts";
 import {
+  type ComparedSnapshot,
   compareAccount,
   effectOf,
   effectsWith,
-  type Moment,
   unnumberedSince,
 } from "../../../shared/domain/drift/compare.ts";
 import { formatAmount } from "../../../shared/domain/money.ts";
@@ -39,7 +39,7 @@ export function compareAt(books: TwoBooks, account_id: string, seq: number, plan
 }
 
 /** The moment of a snapshot that was taken right after so many operations. */
-export function momentAt(books: TwoBooks, seq: number): Moment {
+export function momentAt(books: TwoBooks, seq: number): ComparedSnapshot {
   const unnumbered_since = unnumberedSince({ taken_at: books.ledger[seq]?.at ?? books.now });
   return { source: books.source, as_of_seq: String(seq), unnumbered_since };
 }

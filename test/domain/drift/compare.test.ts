@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Ledger } from "../../../shared/domain/account.ts";
 import {
+  type ComparedSnapshot,
   type Comparison,
   compareAccount,
   effectOf,
-  type Moment,
   type OurSide,
   type TheirSide,
 } from "../../../shared/domain/drift/compare.ts";
@@ -124,7 +124,7 @@ class History {
   }
 }
 
-function momentOf(seq: number): Moment {
+function momentOf(seq: number): ComparedSnapshot {
   return { source, as_of_seq: String(seq), unnumbered_since: time(seq * 60 + 30 - 300) };
 }
 
