@@ -8,7 +8,7 @@ export interface ProcessName {
   readonly start?: string | undefined;
 }
 
-interface Held extends ProcessName {
+interface LockHolder extends ProcessName {
   /** Servers that it started, by name. */
   readonly servers?: Readonly<Record<string, ProcessName>>;
 }
@@ -83,13 +83,13 @@ function create(path: string): boolean {
   }
 }
 
-function draftOf(path: string, servers: NonNullable<Held["servers"]>): string {
+function draftOf(path: string, servers: NonNullable<LockHolder["servers"]>): string {
   const draft = `${path}+${process.pid}`;
   writeFileSync(draft, JSON.stringify({ ...processName(process.pid), servers }), { mode: 0o600 });
   return draft;
 }
 
-function heldBy(path: string): Held | undefined {
+function heldBy(path: string): LockHolder | undefined {
   try {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch {

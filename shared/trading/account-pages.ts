@@ -14,7 +14,7 @@ import { ownersOf, type UniqueValues } from "../table/owners.ts";
 import { pagesOf } from "../table/partition.ts";
 import { readEach } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
-import { type Held, readHeld, whole, withPositions } from "./holdings.ts";
+import { type ListedAccount, readHeld, whole, withPositions } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 
 const facets = [
@@ -106,7 +106,7 @@ async function notNormal(tenant: string, states: readonly string[], { keep, ...r
   const page = await pageOfEntries("state", partitions, request, ["account_id"]);
   const ids = page.items.map(({ item }) => String(item["account_id"]));
   const held = await readHeld(tenant, ids);
-  const kept = (each: Held | UnreadableItem | undefined) =>
+  const kept = (each: ListedAccount | UnreadableItem | undefined) =>
     each instanceof UnreadableItem || (each !== undefined && (keep?.({ ...each[0] }) ?? true));
   return pageWith(
     page,

@@ -129,7 +129,7 @@ export async function readHoldings(tenant: string, accountId: string): Promise<S
 }
 
 /** An account with its money, as lists read them. */
-export type Held = readonly [account: Account, balance: Balance];
+export type ListedAccount = readonly [account: Account, balance: Balance];
 
 /**
  * Accounts with their money and their open positions, by their identifiers; those that do not exist are left out. In
@@ -177,7 +177,7 @@ export function whole<G extends readonly unknown[]>(
  */
 export async function withPositions(
   tenant: string,
-  held: readonly (Held | UnreadableItem)[],
+  held: readonly (ListedAccount | UnreadableItem)[],
   consistent = false,
 ): Promise<readonly (Holdings | UnreadableItem)[]> {
   const found: (Holdings | UnreadableItem)[] = [];
@@ -189,7 +189,11 @@ export async function withPositions(
 }
 
 /** An account that was read just now with its positions; all of it is read once more where it changed since then. */
-export async function holdingsOf(tenant: string, [account, balance]: Held, consistent = true): Promise<Holdings> {
+export async function holdingsOf(
+  tenant: string,
+  [account, balance]: ListedAccount,
+  consistent = true,
+): Promise<Holdings> {
   if (balance.positions === 0) return { account, balance, positions: [] };
   const seen = { account, balance, positions: await positionsOf(tenant, account.id, consistent) };
   return isWhole({ ...seen, risk: undefined }) ? seen : ((await readHoldings(tenant, account.id)) ?? seen);

@@ -44,7 +44,7 @@ export function moneyRefs(accountId: string) {
  * where it is a part of a commit.
  */
 export async function decideMoney<R>(
-  held: Held | undefined,
+  held: ValuedAccount | undefined,
   context: Context,
   accountContext: AccountContext,
   decide: (accountContext: AccountContext) => Decision<R>,
@@ -143,7 +143,7 @@ export async function decideTransaction(
 
 /** Decides what a caller asks of an account; with open positions, `held`, also what it means for their margin. */
 export async function decideAmendment(
-  held: Held | undefined,
+  held: ValuedAccount | undefined,
   context: Context,
   owned: AskedAccount,
   patch: UpdateAccount,
@@ -186,7 +186,7 @@ export async function shownLive(
 }
 
 /** An account with open positions, and the market that they are valued at. */
-interface Held {
+interface ValuedAccount {
   readonly state: WatchedState;
   readonly market: Market;
 }
@@ -200,7 +200,7 @@ export async function readHeld(
   load: Load,
   context: Context,
   own: { readonly account: Account; readonly balance: Balance; readonly risk: StoredRisk | undefined },
-): Promise<Held | undefined> {
+): Promise<ValuedAccount | undefined> {
   const { account, balance, risk } = own;
   untilOpened(account);
   if (balance.positions === 0) return undefined;

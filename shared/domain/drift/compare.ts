@@ -161,7 +161,7 @@ function moneyDifference(
 type TheirPosition = TheirSide["positions"][number];
 
 /** One position of either side. With netting it is that of a symbol. */
-interface Held {
+interface ComparedPosition {
   readonly position_id: string;
   readonly symbol: string;
   readonly side: "buy" | "sell";
@@ -222,8 +222,8 @@ function theirKey(mode: Account["position_mode"], { position_id, symbol }: Their
 }
 
 /** Positions by their key; those of one key are one position with the sum of their lots. */
-function byKey(held: readonly (readonly [string, Held])[]): ReadonlyMap<string, Held> {
-  const found = new Map<string, Held>();
+function byKey(held: readonly (readonly [string, ComparedPosition])[]): ReadonlyMap<string, ComparedPosition> {
+  const found = new Map<string, ComparedPosition>();
   for (const [key, position] of held) {
     const other = found.get(key);
     found.set(key, other === undefined ? position : summed(other, position));
@@ -231,13 +231,16 @@ function byKey(held: readonly (readonly [string, Held])[]): ReadonlyMap<string, 
   return found;
 }
 
-function summed(one: Held, other: Held): Held {
-  const signed = ({ side, lots }: Held) => (side === "buy" ? rational(lots) : rational(lots).neg());
+function summed(one: ComparedPosition, other: ComparedPosition): ComparedPosition {
+  const signed = ({ side, lots }: ComparedPosition) => (side === "buy" ? rational(lots) : rational(lots).neg());
   const sum = signed(one).add(signed(other));
   return { ...one, side: sum.lt(0n) ? "sell" : "buy", lots: shortDecimalText(sum.abs(), 2, 8), open_price: null };
 }
 
-function positionDifference(ours: Held | undefined, theirs: Held | undefined): readonly Difference[] {
+function positionDifference(
+  ours: ComparedPosition | undefined,
+  theirs: ComparedPosition | undefined,
+): readonly Difference[] {
   const held = theirs ?? ours;
   if (held === undefined) return [];
   const { position_id, symbol } = held;
@@ -250,7 +253,7 @@ function positionDifference(ours: Held | undefined, theirs: Held | undefined): r
   return rational(ours.lots).equals(theirs.lots) ? [] : of("position_lots");
 }
 
-function textOf(held: Held | undefined): string | null {
+function textOf(held: ComparedPosition | undefined): string | null {
   return held === undefined ? null : `${held.side} ${held.lots}`;
 }
 

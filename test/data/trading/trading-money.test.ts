@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { usedMargin } from "../../../shared/domain/trading/margin.ts";
 import { sound } from "../../../shared/runtime/unreadable.ts";
 import { accounts, balances } from "../../../shared/table/entities.ts";
-import type { Held } from "../../../shared/trading/holdings.ts";
+import type { ListedAccount } from "../../../shared/trading/holdings.ts";
 import { putQuote } from "../../support/builders/trading-data.ts";
 import { announced, api, broker, caller, eurusd, floor, itemsOf, tenant, trader } from "./trading-cases.ts";
 
@@ -109,7 +109,7 @@ describe("the money of an account with open positions", () => {
     const { readKeys } = await import("../../../shared/table/store.ts");
     const { withPositions } = await import("../../../shared/trading/holdings.ts");
     const keys = [accounts.key(tenant, account.id), balances.key(tenant, account.id)];
-    const heldBefore = (await readKeys(keys)) as unknown as Held;
+    const heldBefore = (await readKeys(keys)) as unknown as ListedAccount;
     const items = await itemsOf(account.id, "POSITION");
     const amended = await amend(account, { leverage: 10 });
     const [{ used_margin }, { data }, page, own, one] = await Promise.all([
