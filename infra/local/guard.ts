@@ -8,14 +8,14 @@ import type { Readable, Writable } from "node:stream";
 import { onLine } from "./lines.mjs";
 
 /** A command and the variables that it gets, which are all that it has. */
-interface Command {
+interface ProcessCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
 /** A server to run beside the runner. */
-export interface GuardedCommand extends Command {
+export interface GuardedCommand extends ProcessCommand {
   /** File that receives its output. */
   readonly log: string;
 }
@@ -30,7 +30,7 @@ export interface GuardedProcess {
 }
 
 /** A process to talk with. */
-export interface OpenedCommand extends Command {
+export interface OpenedCommand extends ProcessCommand {
   /** Its working directory. */
   readonly cwd: string;
 }

@@ -130,7 +130,7 @@ export interface CallerStanding {
 }
 
 /** A command to run: `decide` may run several times, each time from new reads. */
-export interface Command<R> {
+export interface ApiCommand<R> {
   readonly tenant_id: string;
   readonly idempotency?: IdempotencyScope | undefined;
   readonly standing?: CallerStanding | undefined;

@@ -1,7 +1,7 @@
 import type { Context, DomainEvent } from "../../domain/decision.ts";
 import { delayMs } from "../../runtime/clock.ts";
 import { putAudit, putOutbox } from "../outbox.ts";
-import type { Command, Committable } from "../store.ts";
+import type { ApiCommand, Committable } from "../store.ts";
 import type { TransactItem } from "../write.ts";
 
 type Accepted<R> = Extract<Committable<R>, { ok: true }>;
@@ -16,7 +16,7 @@ export function outboxOf([first, ...more]: readonly DomainEvent[], context: Cont
  * for it. A change of a person is taken from its answer, which comes sealed, and not from the events.
  */
 export function announcementOf<R>(
-  { audited }: Pick<Command<R>, "audited">,
+  { audited }: Pick<ApiCommand<R>, "audited">,
   { result, changes, events }: Accepted<R>,
   context: Context,
 ): TransactItem[] {

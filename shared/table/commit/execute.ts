@@ -7,7 +7,7 @@ import { announcementOf } from "../audit/announcement.ts";
 import { type StoredReply, storedReplies } from "../entities.ts";
 import { isStill } from "../expression.ts";
 import {
-  type Command,
+  type ApiCommand,
   type CommitOutcome,
   type Committable,
   type IdempotencyScope,
@@ -36,7 +36,7 @@ class StoredReplyFound extends Error {
  * again"; both start over from new reads with full jitter, until the tries or the time are used up (ADR 0002). A stored
  * answer of the same key is looked for in the first read of every try, before any decision.
  */
-export async function execute<R>(command: Command<R>): Promise<CommitOutcome> {
+export async function execute<R>(command: ApiCommand<R>): Promise<CommitOutcome> {
   let conflicts = 0;
   let decisions = 0;
   while (command.remainingMs() > limits.commit.reserve_ms) {
@@ -54,7 +54,7 @@ export async function execute<R>(command: Command<R>): Promise<CommitOutcome> {
 
 type Attempt = CommitOutcome | { readonly kind: "again"; readonly conflict: boolean };
 
-async function attemptOnce<R>(command: Command<R>): Promise<Attempt> {
+async function attemptOnce<R>(command: ApiCommand<R>): Promise<Attempt> {
   const context = command.newContext();
   const reads = readsOf(command);
   let decision: Committable<R>;
@@ -85,7 +85,7 @@ interface Reads {
  * trip. A stored answer comes first: it changes nothing, and who lost the answer to the rotation of their own secret
  * gets in by it alone.
  */
-function readsOf<R>({ tenant_id, idempotency: scope, standing }: Command<R>): Reads {
+function readsOf<R>({ tenant_id, idempotency: scope, standing }: ApiCommand<R>): Reads {
   let first = true;
   let caller: { readonly version: number } | undefined;
   const load: Load = async (refs) => {
@@ -117,7 +117,7 @@ function storedReplyRef({ application_id, key_hash }: IdempotencyScope): Ref<Sto
 }
 
 async function commit<R>(
-  command: Command<R>,
+  command: ApiCommand<R>,
   decision: Extract<Committable<R>, { ok: true }>,
   reply: Reply,
   { context, held }: { readonly context: Context; readonly held: TransactItem | undefined },
@@ -149,7 +149,7 @@ async function commit<R>(
  */
 async function afterCancellation<R>(
   error: unknown,
-  command: Command<R>,
+  command: ApiCommand<R>,
   changes: readonly (Change | PreparedChange)[],
   { reply: replyIndex, held }: { readonly reply: number; readonly held: number },
 ): Promise<Attempt> {
@@ -176,7 +176,7 @@ function isSameItem(one: TransactItem, other: TransactItem): boolean {
   return identityOf(keyIn(one)) === identityOf(keyIn(other));
 }
 
-async function settleRefusal<R>(command: Command<R>, refusal: Refusal): Promise<Attempt> {
+async function settleRefusal<R>(command: ApiCommand<R>, refusal: Refusal): Promise<Attempt> {
   const { reply, stored } = command.showRefusal(refusal);
   return stored ? settleUnchanged(command, reply) : { kind: "fresh", reply };
 }
@@ -184,7 +184,7 @@ async function settleRefusal<R>(command: Command<R>, refusal: Refusal): Promise<
 /**
  * Keeps the answer of a request that changed nothing; who comes second under the same key gets the first one's answer.
  */
-async function settleUnchanged<R>(command: Command<R>, reply: Reply): Promise<Attempt> {
+async function settleUnchanged<R>(command: ApiCommand<R>, reply: Reply): Promise<Attempt> {
   if (command.idempotency === undefined) return { kind: "fresh", reply };
   const stored = await storedReplyOf(command.idempotency, command.tenant_id, reply);
   const { Put: put } = putReply(stored, Math.floor(nowMs() / 1000));
