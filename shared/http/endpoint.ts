@@ -27,7 +27,7 @@ import { validBody, validQuery } from "./validate.ts";
 export type Handler = (event: APIGatewayProxyEvent, context: LambdaContext) => Promise<APIGatewayProxyResult>;
 
 /** A stage of the pipeline: reads the exchange of its request and adds its result to it. */
-export type Stage = (exchange: Exchange) => void | Promise<void>;
+export type PipelineStep = (exchange: Exchange) => void | Promise<void>;
 
 /**
  * The pipeline of every endpoint, in this order: request id, caller, scope, address, rate, headers, query, body,
@@ -40,7 +40,7 @@ export type Stage = (exchange: Exchange) => void | Promise<void>;
  */
 export function endpoint(
   row: ShippedRoute,
-  admission: readonly Stage[],
+  admission: readonly PipelineStep[],
   work: (exchange: Exchange) => Promise<Answer>,
   sealingOf?: SealingOf,
 ): Handler {
@@ -53,7 +53,7 @@ export function endpoint(
     return exchange;
   };
   const chain = middy<APIGatewayProxyEvent, APIGatewayProxyResult>({ timeoutEarlyInMillis: 0 });
-  const stage = (run: Stage) => chain.before(({ context }) => run(exchangeOf(context)));
+  const stage = (run: PipelineStep) => chain.before(({ context }) => run(exchangeOf(context)));
   chain.before(({ event, context }) => {
     event.pathParameters = decoded(event.pathParameters);
     exchanges.set(context, newExchange(row, event, context));
@@ -189,7 +189,7 @@ function fillBody(event: APIGatewayProxyEvent): void {
 }
 
 /** Checks the body against the schema of its row; money keeps the digits of its source text. */
-function checkedBody(row: ShippedRoute): Stage {
+function checkedBody(row: ShippedRoute): PipelineStep {
   const moneyMembers = moneyMembersOf(row.body);
   const shown = row.media === "merge_patch" ? replyOrder(row.reply) : null;
   const immutable = new Set(shown !== null && "members" in shown ? Object.keys(shown.members) : []);

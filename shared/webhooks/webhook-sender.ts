@@ -169,7 +169,7 @@ function closeFree(agent: HttpAgent): void {
   for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
-type Stage = "connecting" | "handshake" | "standing";
+type ConnectionPhase = "connecting" | "handshake" | "standing";
 
 /** The head of an answer, and its body, which is being read from the moment on in which the head is there. */
 interface Answer {
@@ -180,7 +180,7 @@ interface Answer {
 /** Waits for an answer. Rejects with the class of what went wrong; both bounds of time run from the start. */
 function answerTo(call: ClientRequest): Promise<Answer> {
   const { connect_timeout_ms, attempt_timeout_ms, reply_max_bytes } = limits.webhooks;
-  let stage: Stage = "connecting";
+  let stage: ConnectionPhase = "connecting";
   const fail = (failure: Failure) => call.destroy(new PostFailure(failure));
   const connecting = setTimeout(() => fail("timeout"), connect_timeout_ms);
   const whole = setTimeout(() => fail("timeout"), attempt_timeout_ms);
@@ -230,7 +230,7 @@ const codes: Readonly<Record<string, Failure>> = {
 };
 
 /** The class of an error of a connection; an answer that is no HTTP counts as an answer without a good status. */
-function failureOf(error: Error & { code?: string; errors?: readonly Error[] }, stage: Stage): Failure {
+function failureOf(error: Error & { code?: string; errors?: readonly Error[] }, stage: ConnectionPhase): Failure {
   if (error instanceof PostFailure) return error.failure;
   const { code = "", errors = [] } = error;
   // Every address was tried; the last one's failure is as good as any.

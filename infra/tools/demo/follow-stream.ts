@@ -1,10 +1,10 @@
 import { WebSocket } from "ws";
 import type { Socket } from "../../stream-client/connection.ts";
 import { StreamClient } from "../../stream-client/stream-client.ts";
-import type { Stage, Streamed } from "./story.ts";
+import type { StoryHost, Streamed } from "./story.ts";
 
 /** Receives all events of the brokerage by the stream, from the first one, into a list; close what it returns. */
-export function followStream(call: Stage["call"], streamed: Streamed[]): StreamClient {
+export function followStream(call: StoryHost["call"], streamed: Streamed[]): StreamClient {
   return new StreamClient({
     address: async () => (await call("POST", "/stream_tickets")).body.url,
     // Node has a WebSocket of its own from version 22.

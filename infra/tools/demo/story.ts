@@ -17,7 +17,7 @@ export interface Arrival {
 }
 
 /** Where the story runs, and what it needs of the world. */
-export interface Stage {
+export interface StoryHost {
   readonly call: (method: string, path: string, body?: object) => Promise<DemoReply>;
   readonly say: (text: string) => void;
   /** Address of the receiver of webhooks. */
@@ -44,11 +44,11 @@ const betweenLooksMs = 25;
 /** The story of one account, step by step, and its moments. */
 class Story {
   readonly moments: DemoStep[] = [];
-  private readonly stage: Stage;
+  private readonly stage: StoryHost;
   private told = 0;
   private accountId = "";
 
-  constructor(stage: Stage) {
+  constructor(stage: StoryHost) {
     this.stage = stage;
   }
 
@@ -186,7 +186,7 @@ function brief(value: unknown): unknown {
  * Tells the life of an account, from an empty brokerage to a stop-out, by HTTP alone.
  * @throws Error when an answer or a webhook is another than the story says
  */
-export async function tellStory(stage: Stage): Promise<readonly DemoStep[]> {
+export async function tellStory(stage: StoryHost): Promise<readonly DemoStep[]> {
   const story = new Story(stage);
   await story.begin();
   await story.openAccount();
