@@ -223,8 +223,8 @@ function Handover({ id }: { readonly id: string }) {
       ))}
       {proposals.map((proposal) => (
         <p key={`${proposal.resource_id} ${proposal.change}`}>
-          Open proposal: <Go to={placeOf(proposal)}>{proposalWords[proposal.change]}</Go>, {partWords[proposal.part]},
-          until <Clock at={proposal.expires_at} />.
+          Open proposal: <Go to={proposalPath(proposal)}>{proposalWords[proposal.change]}</Go>,{" "}
+          {partWords[proposal.part]}, until <Clock at={proposal.expires_at} />.
         </p>
       ))}
       {transactions.length > 0 && <p>{open} undecided transactions:</p>}
@@ -256,7 +256,7 @@ const proposalWords: Readonly<Record<Place["change"], string>> = {
 };
 
 /** Where a proposal is decided. */
-function placeOf({ resource_type, resource_id: id, source_id }: Place): string {
+function proposalPath({ resource_type, resource_id: id, source_id }: Place): string {
   if (resource_type === "operator") return addressWith("/operators", { open: id });
   if (resource_type === "settings") return "/settings";
   if (resource_type === "account") return `/accounts/${id}`;

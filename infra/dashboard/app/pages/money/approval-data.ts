@@ -13,7 +13,7 @@ export function useApprovals(filters: Readonly<Record<string, string | undefined
 }
 
 /** Source or destination of a transaction, in words. */
-export function placeOf({ source, destination, method, provider }: Schemas["Transaction"]): string {
+export function counterpartyText({ source, destination, method, provider }: Schemas["Transaction"]): string {
   const place = destination ?? source;
   if (place?.iban) return `IBAN ${place.iban}`;
   if (place?.card_last4) return `Card ${place.card_last4}`;

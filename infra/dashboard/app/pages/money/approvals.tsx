@@ -17,7 +17,7 @@ import type { Column } from "../../parts/table.tsx";
 import { Age, Go, Money, Waiting as WaitingSince } from "../../parts/values.tsx";
 import { useCaller, useMay } from "../../session/caller.ts";
 import { ActorName } from "../actor.tsx";
-import { placeOf, useApprovals, type Waiting } from "./approval-data.ts";
+import { counterpartyText, useApprovals, type Waiting } from "./approval-data.ts";
 import { ruleText } from "./approval-rule.ts";
 import { isSameName } from "./holder.ts";
 import { isOutward, Kind } from "./kind.tsx";
@@ -37,7 +37,7 @@ const columns: readonly Column<Waiting>[] = [
   { head: "Kind", width: 136, key: true, small: "name", cell: ({ kind }) => <Kind kind={kind} /> },
   { head: "Client", small: "purpose", cell: ({ client, client_id }) => client?.name ?? shortId(client_id) },
   { head: "Account", width: 92, cell: ({ account_number }) => account_number },
-  { head: "To or from", wide: true, cell: (row) => placeOf(row) },
+  { head: "To or from", wide: true, cell: (row) => counterpartyText(row) },
   { head: "Approvals", width: 90, right: true, wide: true, cell: (row) => `${given(row)} of ${needed(row)}` },
   {
     head: "Amount",

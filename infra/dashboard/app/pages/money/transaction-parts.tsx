@@ -6,7 +6,7 @@ import type { Column } from "../../parts/table.tsx";
 import { Age, Clock, Go, Id, Money } from "../../parts/values.tsx";
 import { ActorName } from "../actor.tsx";
 import { ClientName } from "../customers/client-name-link.tsx";
-import { placeOf } from "./approval-data.ts";
+import { counterpartyText } from "./approval-data.ts";
 import { isOutward, Kind } from "./kind.tsx";
 
 type Transaction = Schemas["Transaction"];
@@ -17,7 +17,7 @@ export const transactionColumns: readonly Column<Transaction>[] = [
   { head: "Id", width: 130, wide: true, cell: ({ id }) => <Id id={id} /> },
   { head: "Status", width: 130, small: "purpose", cell: ({ status }) => <Status state={status} /> },
   { head: "Account", width: 100, wide: true, cell: ({ account_number }) => account_number },
-  { head: "To or from", cell: (row) => <span className="dim">{placeOf(row)}</span> },
+  { head: "To or from", cell: (row) => <span className="dim">{counterpartyText(row)}</span> },
   {
     head: "Amount",
     width: 170,
@@ -75,7 +75,7 @@ export function TransactionDetails({ transaction }: { readonly transaction: Tran
               {account_number}
             </Go>,
           ],
-          ["To or from", `${placeOf(transaction)}${holder ? `, holder ${holder}` : ""}`],
+          ["To or from", `${counterpartyText(transaction)}${holder ? `, holder ${holder}` : ""}`],
           [
             "Method",
             method === null ? null : (
