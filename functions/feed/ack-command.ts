@@ -1,4 +1,4 @@
-import type { Command } from "../../shared/domain/command/command.ts";
+import type { PlatformCommand } from "../../shared/domain/command/command.ts";
 import { commandBody } from "../../shared/domain/command/command-body.ts";
 import { acknowledgeTerms } from "../../shared/domain/command/terms.ts";
 import { notFound } from "../../shared/domain/decision.ts";
@@ -26,7 +26,7 @@ export const handler = await command(
   },
   commandBody,
   {
-    afterCommit: async (command: Command, remainingMs) => {
+    afterCommit: async (command: PlatformCommand, remainingMs) => {
       if (command.purpose !== "transaction" || command.transfer !== true) return;
       const { tenant_id, transaction_id: id } = command;
       await continueTransfer({ tenant_id, id }, remainingMs);

@@ -1,4 +1,4 @@
-import type { Command } from "../../shared/domain/command/command.ts";
+import type { PlatformCommand } from "../../shared/domain/command/command.ts";
 import { commandBody } from "../../shared/domain/command/command-body.ts";
 import { resourcePage } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
@@ -12,7 +12,11 @@ import { tradingRef } from "../../shared/trading/items.ts";
 export const handler = await list(listCommands, async ({ path, caller: { tenant_id: tenant }, place, load }) => {
   const [{ source }, page] = await Promise.all([
     load({ source: tradingRef.feedSource(path.id) }),
-    pageOfIndex<Command>("list", [commands.ofSource(tenant, path.id)], resourcePage(place, ["status", "account_id"])),
+    pageOfIndex<PlatformCommand>(
+      "list",
+      [commands.ofSource(tenant, path.id)],
+      resourcePage(place, ["status", "account_id"]),
+    ),
   ]);
   return source && pageReply(place, page, commandBody);
 });

@@ -1,4 +1,4 @@
-import type { Command } from "../../shared/domain/command/command.ts";
+import type { PlatformCommand } from "../../shared/domain/command/command.ts";
 import { commandBody } from "../../shared/domain/command/command-body.ts";
 import { requeueCommand } from "../../shared/domain/command/settle.ts";
 import { requeueTerms } from "../../shared/domain/command/terms.ts";
@@ -12,7 +12,7 @@ import { tradingRef } from "../../shared/trading/items.ts";
 /** `POST /feed/sources/{id}/commands/{command_id}/requeue` */
 export const handler = await command(
   row,
-  async ({ path, load, context }): Promise<Committable<Command>> => {
+  async ({ path, load, context }): Promise<Committable<PlatformCommand>> => {
     const { known } = await load({ known: tradingRef.command(path.command_id) });
     if (known === undefined || known.source_id !== path.id) return notFound();
     if (known.purpose === "liquidation") {

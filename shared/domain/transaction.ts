@@ -7,7 +7,7 @@ import type {
 } from "../schema/transaction.ts";
 import type { Account, Balance, Ledger } from "./account.ts";
 import type { Client } from "./client.ts";
-import type { Command } from "./command/command.ts";
+import type { PlatformCommand } from "./command/command.ts";
 import { standingOf } from "./debt.ts";
 import {
   type Actor,
@@ -175,7 +175,7 @@ export interface AccountContext {
   /** The source that the account is linked to; absent where it is linked to none. */
   readonly source?: FeedSource | undefined;
   /** The newest command about the transaction; absent where there is none. */
-  readonly command?: Command | undefined;
+  readonly command?: PlatformCommand | undefined;
   /** The ledger since the debit of the transaction; absent unless {@link reversedFrom} asks for it. */
   readonly since_debit?: readonly Ledger[];
   /** Those who approved the transaction, as they are now; absent where there are none. */

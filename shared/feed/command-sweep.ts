@@ -1,4 +1,4 @@
-import { type Command, isCorrection, type MoneyCommand, moneyOf } from "../domain/command/command.ts";
+import { isCorrection, type MoneyCommand, moneyOf, type PlatformCommand } from "../domain/command/command.ts";
 import { type CommandState, overdue } from "../domain/command/settle.ts";
 import { overdueTerms } from "../domain/command/terms.ts";
 import { unchanged } from "../domain/decision.ts";
@@ -32,15 +32,15 @@ export function settleOverdueCommands(hasTime: () => boolean, remainingMs: () =>
   });
 }
 
-function report({ status }: Command): void {
+function report({ status }: PlatformCommand): void {
   if (status === "unknown") countMetric("CommandUnknown");
   if (status === "waiting") countMetric("CommandLate");
 }
 
-async function endOverdue({ id, tenant_id }: Command, remainingMs: () => number): Promise<boolean> {
+async function endOverdue({ id, tenant_id }: PlatformCommand, remainingMs: () => number): Promise<boolean> {
   let changes = false;
   const attempted = { tenant_id, newContext: () => systemContext(tenant_id, "expiry"), remainingMs };
-  const outcome = await commitDecision<Command | undefined>(attempted, async (load, context) => {
+  const outcome = await commitDecision<PlatformCommand | undefined>(attempted, async (load, context) => {
     changes = false;
     const { command } = await load({ command: tradingRef.command(id) });
     if (command === undefined) return unchanged(undefined);

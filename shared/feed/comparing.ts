@@ -1,5 +1,5 @@
 import type { Account, Balance, Ledger } from "../domain/account.ts";
-import type { Command, SettlementCommand } from "../domain/command/command.ts";
+import type { PlatformCommand, SettlementCommand } from "../domain/command/command.ts";
 import { isSettlement, namesAllSettlements } from "../domain/command/settlement.ts";
 import {
   type ComparedSnapshot,
@@ -172,7 +172,7 @@ async function settlementsOf(balance: Balance): Promise<readonly SettlementComma
   const newest = settled_by.map(({ command_id }) => command_id);
   const older = namesAllSettlements(balance) ? [] : await unreportedCommandsOf(tenant, account_id);
   const ids = [...new Set([...newest, ...older])];
-  const found = await findAll<Command>(
+  const found = await findAll<PlatformCommand>(
     commands,
     ids.map((id) => commands.key(tenant, id)),
   );

@@ -1,5 +1,5 @@
 import { type Balance, pendingCommandsOf } from "../domain/account.ts";
-import type { Command } from "../domain/command/command.ts";
+import type { PlatformCommand } from "../domain/command/command.ts";
 import { reportTerms } from "../domain/command/terms.ts";
 import type { Context } from "../domain/decision.ts";
 import { type AccountItem, applyItem, failed, type ItemLinks, type Made, tradesNeeded } from "../domain/feed/apply.ts";
@@ -232,7 +232,7 @@ function decideUpdate(
   { data }: ItemOf<"account_update">,
   { id, reads, context: given }: Account,
 ) {
-  let asked: readonly (Command | undefined)[] = [];
+  let asked: readonly (PlatformCommand | undefined)[] = [];
   return decisionAbout<Verdict, ReturnType<typeof recordRefs>>(reads, given, {
     account_id: id,
     refs: recordRefs(run, reading),

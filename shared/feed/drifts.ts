@@ -1,4 +1,4 @@
-import { type Command, isOpen } from "../domain/command/command.ts";
+import { isOpen, type PlatformCommand } from "../domain/command/command.ts";
 import { type Context, notFound } from "../domain/decision.ts";
 import { positionsNamed } from "../domain/drift/adopt-position.ts";
 import type { Drift, DriftDecision, Reconciliation } from "../domain/drift/drift.ts";
@@ -42,7 +42,7 @@ async function driftsOf(tenant: string, reconciliation: Reconciliation | undefin
 }
 
 /** The commands that correct drifts. */
-async function commandsOf(load: Load, open: readonly Drift[]): Promise<readonly Command[]> {
+async function commandsOf(load: Load, open: readonly Drift[]): Promise<readonly PlatformCommand[]> {
   const ids = open.flatMap(({ command_id: id }) => id ?? []);
   if (ids.length === 0) return [];
   const found = await load(Object.fromEntries(ids.map((id) => [id, tradingRef.command(id)])));
@@ -127,7 +127,7 @@ export class Explanations {
     const named = (member: string) => [...new Set(legs.flatMap((leg) => (leg[member] as string | undefined) ?? []))];
     const [found, corrections] = await Promise.all([
       findSome<Transaction>(transactions, named("transaction_id"), (id) => transactions.key(this.tenant, id)),
-      findSome<Command>(commands, named("command_id"), (id) => commands.key(this.tenant, id)),
+      findSome<PlatformCommand>(commands, named("command_id"), (id) => commands.key(this.tenant, id)),
     ]);
     const asked = new Set(corrections.filter(isOpen).flatMap(({ transaction_id: id }) => id ?? []));
     // A correction that the platform is asked to follow is explained by the command.

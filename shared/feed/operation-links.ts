@@ -1,4 +1,4 @@
-import { type Command, type CorrectionCommand, isCorrection, isOpen } from "../domain/command/command.ts";
+import { type CorrectionCommand, isCorrection, isOpen, type PlatformCommand } from "../domain/command/command.ts";
 import { isTrading } from "../domain/debt.ts";
 import type { Drift } from "../domain/drift/drift.ts";
 import type { Made } from "../domain/feed/apply.ts";
@@ -104,7 +104,7 @@ interface Reading {
 
 interface FoundLinks {
   readonly named?: Transaction | undefined;
-  readonly command?: Command | undefined;
+  readonly command?: PlatformCommand | undefined;
   readonly known?: { readonly owner_id: string } | undefined;
   readonly mark?: Dedup | undefined;
 }
@@ -114,15 +114,15 @@ async function loadSome(
   { load }: FeedReads,
   refs: {
     readonly named: Ref<Transaction> | undefined;
-    readonly command: Ref<Command> | undefined;
+    readonly command: Ref<PlatformCommand> | undefined;
     readonly claimed: Ref<Transaction> | undefined;
-    readonly claiming: Ref<Command> | undefined;
+    readonly claiming: Ref<PlatformCommand> | undefined;
   },
 ): Promise<{
   named?: Transaction | undefined;
-  command?: Command | undefined;
+  command?: PlatformCommand | undefined;
   claimed?: Transaction | undefined;
-  claiming?: Command | undefined;
+  claiming?: PlatformCommand | undefined;
 }> {
   const wanted = Object.entries(refs).filter(([, each]) => each !== undefined);
   return wanted.length === 0 ? {} : load(Object.fromEntries(wanted) as never);

@@ -1,4 +1,4 @@
-import { type Command, isOpen } from "../domain/command/command.ts";
+import { isOpen, type PlatformCommand } from "../domain/command/command.ts";
 import { limits } from "../limits.ts";
 import { commands, unjoinedLegs } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
@@ -36,7 +36,7 @@ export async function unreportedCommandsOf(tenant: string, accountId: string): P
 export async function openCorrectionsOf(tenant: string, accountId: string): Promise<readonly string[]> {
   const ids = await unreportedCommandsOf(tenant, accountId);
   if (ids.length === 0) return [];
-  const found = await findAll<Command>(
+  const found = await findAll<PlatformCommand>(
     commands,
     ids.map((id) => commands.key(tenant, id)),
   );

@@ -1,5 +1,5 @@
 import type { Balance } from "../domain/account.ts";
-import { type Command, laneMarker, type SettlementCommand, takeCommands } from "../domain/command/command.ts";
+import { laneMarker, type PlatformCommand, type SettlementCommand, takeCommands } from "../domain/command/command.ts";
 import { isSettlement, mayBeDone } from "../domain/command/settlement.ts";
 import type { Context, Decision } from "../domain/decision.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
@@ -34,16 +34,16 @@ export async function decideTake(
   asked: TakeCommands,
   context: Context,
   page_size: number = limits.commands.looked_at,
-): Promise<Decision<readonly Command[]>> {
+): Promise<Decision<readonly PlatformCommand[]>> {
   const { max = limits.commands.max_taken, lease_seconds = limits.commands.lease_seconds } = asked;
   if (paused) return { ok: true, result: [], changes: [], events: [] };
   const query = { index: indexes.state, page_size };
   const until = nowMs() + delayMs(limits.commands.looking_seconds);
-  let free: readonly Command[] = [];
+  let free: readonly PlatformCommand[] = [];
   const lanes = new Map<string, boolean>();
   let decision = takeCommands([], new Set(), { max, lease_seconds }, context);
   for await (const { items } of pagesOf(commands.inStatus(tenant, id, "waiting"), query)) {
-    const found = await findReadable<Command>(commands, items.map(keyIn));
+    const found = await findReadable<PlatformCommand>(commands, items.map(keyIn));
     const waiting = [...free, ...(await startable(tenant, found))];
     await readLanes(tenant, waiting, lanes);
     const occupied = new Set([...lanes.keys()].filter((lane) => lanes.get(lane)));
@@ -60,7 +60,7 @@ export async function decideTake(
  * The commands that may be started: without settlements whose operation the platform may have made by itself, or of
  * which that cannot be told.
  */
-async function startable(tenant: string, found: readonly Command[]): Promise<readonly Command[]> {
+async function startable(tenant: string, found: readonly PlatformCommand[]): Promise<readonly PlatformCommand[]> {
   const settlements = found.filter(isSettlement);
   const keys = settlements.map(({ account_id }) => balances.key(tenant, account_id));
   const money = await readEach<Balance>(keys);
@@ -73,7 +73,11 @@ async function startable(tenant: string, found: readonly Command[]): Promise<rea
 }
 
 /** Reads of the lanes of commands, those that are not known yet, whether another command occupies them. */
-async function readLanes(tenant: string, waiting: readonly Command[], lanes: Map<string, boolean>): Promise<void> {
+async function readLanes(
+  tenant: string,
+  waiting: readonly PlatformCommand[],
+  lanes: Map<string, boolean>,
+): Promise<void> {
   const wanted = new Set(waiting.flatMap((command) => laneMarker(command) ?? []));
   const unread = [...wanted].filter((lane) => !lanes.has(lane));
   const owners = await readEach(unread.map((lane) => uniques.key(tenant, "command_lane", lane)));

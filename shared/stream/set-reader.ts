@@ -1,4 +1,4 @@
-import type { Command } from "../domain/command/command.ts";
+import type { PlatformCommand } from "../domain/command/command.ts";
 import { commandBody } from "../domain/command/command-body.ts";
 import type { Round } from "../domain/stream/cursors.ts";
 import { accountNow } from "../domain/trading/live.ts";
@@ -216,7 +216,7 @@ export class SetReader {
     });
   }
 
-  private textOf(command: Command): CommandText {
+  private textOf(command: PlatformCommand): CommandText {
     const { id, source_id } = command;
     return { id, source_id, text: shownIn(this.orders.command, commandBody(command)) };
   }

@@ -1,6 +1,6 @@
 import type { Account } from "../domain/account.ts";
 import type { Client } from "../domain/client.ts";
-import type { Command } from "../domain/command/command.ts";
+import type { PlatformCommand } from "../domain/command/command.ts";
 import { type Change, type Context, type DomainEvent, type Refusal, refuse } from "../domain/decision.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
@@ -209,7 +209,7 @@ async function readRequests(load: Load, { account, risk }: WatchedState): Promis
     ...Object.fromEntries(ids.map((id) => [id, tradingRef.command(id)])),
     ...(source_id === undefined ? {} : { source: tradingRef.feedSource(source_id) }),
   });
-  const known = Object.values(found) as readonly (Command | undefined)[];
+  const known = Object.values(found) as readonly (PlatformCommand | undefined)[];
   const commands = known.flatMap((command) => (command?.type === "liquidate" ? [command] : []));
   return { requests: { source: source as FeedSource | undefined, commands } };
 }

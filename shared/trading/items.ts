@@ -1,4 +1,4 @@
-import type { Command } from "../domain/command/command.ts";
+import type { PlatformCommand } from "../domain/command/command.ts";
 import { type Decision, refuseField, type UniqueKind } from "../domain/decision.ts";
 import type { Dedup, FeedReject } from "../domain/feed/records.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
@@ -47,7 +47,7 @@ export const tradingRef = {
   feedReject: (sourceId: string, id: string): Ref<FeedReject> => ({
     keyIn: (tenant) => feedRejects.key(tenant, sourceId, id),
   }),
-  command: (id: string): Ref<Command> => ({ keyIn: (tenant) => commands.key(tenant, id) }),
+  command: (id: string): Ref<PlatformCommand> => ({ keyIn: (tenant) => commands.key(tenant, id) }),
   dedup: (sourceId: string, kind: Dedup["kind"], name: string): Ref<Dedup> => ({
     keyIn: (tenant) => dedups.key(tenant, sourceId, kind, name),
   }),
@@ -63,7 +63,10 @@ export function sourceRefs(ids: readonly string[] | null | undefined): Readonly<
 }
 
 /** Commands by their identifiers; nothing is read where there are none. */
-export async function loadCommands(load: Load, ids: readonly string[]): Promise<readonly (Command | undefined)[]> {
+export async function loadCommands(
+  load: Load,
+  ids: readonly string[],
+): Promise<readonly (PlatformCommand | undefined)[]> {
   return ids.length === 0
     ? []
     : Object.values(await load(Object.fromEntries(ids.map((id) => [id, tradingRef.command(id)]))));

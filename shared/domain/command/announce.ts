@@ -1,5 +1,5 @@
 import type { DomainEvent } from "../decision.ts";
-import { type Command, isOpen } from "./command.ts";
+import { isOpen, type PlatformCommand } from "./command.ts";
 
 interface Changing {
   readonly changes: readonly { readonly op: string; readonly entity?: string }[];
@@ -19,7 +19,11 @@ export function announcing<D extends { readonly ok: boolean } | (Changing & { re
 
 function eventsOf(change: Changing["changes"][number]): readonly DomainEvent[] {
   if (change.entity !== "command") return [];
-  const { item, before, after } = change as { item?: Command; before?: Command; after?: Command };
+  const { item, before, after } = change as {
+    item?: PlatformCommand;
+    before?: PlatformCommand;
+    after?: PlatformCommand;
+  };
   if (item !== undefined) return [commandEvent("command.issued", item)];
   if (before === undefined || after === undefined || !isOpen(before) || isOpen(after)) return [];
   return [commandEvent("command.settled", after, { status: before.status })];
@@ -27,7 +31,7 @@ function eventsOf(change: Changing["changes"][number]): readonly DomainEvent[] {
 
 function commandEvent(
   type: "command.issued" | "command.settled",
-  { id, version, client_id, account_id, source_id, transaction_id, drift_id }: Command,
+  { id, version, client_id, account_id, source_id, transaction_id, drift_id }: PlatformCommand,
   previous?: DomainEvent["previous"],
 ): DomainEvent {
   const object = {

@@ -1,9 +1,9 @@
 import type { CommandBody } from "../../schema/feed/command.ts";
 import { formatAmount } from "../money.ts";
-import { type Command, type CorrectionCommand, isCorrection, type TransactionCommand } from "./command.ts";
+import { type CorrectionCommand, isCorrection, type PlatformCommand, type TransactionCommand } from "./command.ts";
 
 /** The command as the API shows it. */
-export function commandBody(command: Command): CommandBody {
+export function commandBody(command: PlatformCommand): CommandBody {
   const source = `/v2/feed/sources/${command.source_id}`;
   const { transaction_id: transaction, drift_id: drift } = command;
   return {
@@ -22,7 +22,7 @@ export function commandBody(command: Command): CommandBody {
 
 type ShownFields = Omit<CommandBody, "object" | "_links">;
 
-function shownFields(command: Command): ShownFields {
+function shownFields(command: PlatformCommand): ShownFields {
   if (command.purpose === "terms") {
     const { tenant_id: _tenant, client_id: _client, purpose: _purpose, superseded: _superseded, ...fields } = command;
     return fields;

@@ -96,20 +96,20 @@ export interface TermsCommand extends StoredCommand {
 export type MoneyCommand = TransactionCommand | CorrectionCommand;
 
 /** An instruction to a trading platform as it is stored. */
-export type Command = MoneyCommand | LiquidateCommand | TermsCommand;
+export type PlatformCommand = MoneyCommand | LiquidateCommand | TermsCommand;
 
 /** A command, where it is about money. */
-export function moneyOf(command: Command | undefined): MoneyCommand | undefined {
+export function moneyOf(command: PlatformCommand | undefined): MoneyCommand | undefined {
   return command?.purpose === "transaction" || isCorrection(command) ? command : undefined;
 }
 
 /** Whether a command brings a platform to what is booked here, so that nothing is booked for it. */
-export function isCorrection(command: Command | undefined): command is CorrectionCommand {
+export function isCorrection(command: PlatformCommand | undefined): command is CorrectionCommand {
   return command?.purpose === "drift" || command?.purpose === "settlement";
 }
 
 /** State of a command. */
-export type CommandState = Command["status"];
+export type CommandState = PlatformCommand["status"];
 
 /** Moves of a command from one state to another. */
 export type CommandMove = "take" | "done" | "failed" | "unknown" | "not_sent" | "cancel" | "expire" | "requeue";
@@ -129,15 +129,15 @@ export const commandMoves: Readonly<Record<CommandState, Partial<Record<CommandM
 };
 
 /** Whether a command has not ended. */
-export function isOpen({ status }: Pick<Command, "status">): boolean {
+export function isOpen({ status }: Pick<PlatformCommand, "status">): boolean {
   return Object.keys(commandMoves[status]).length > 0;
 }
 
 /** Members that a move sets in addition to the state. */
-type Told = Partial<Pick<Command, "operation_id" | "error" | "not_found_at">>;
+type Told = Partial<Pick<PlatformCommand, "operation_id" | "error" | "not_found_at">>;
 
 /** The command after a move; undefined where its state does not know the move. */
-export function movedCommand<C extends Command>(
+export function movedCommand<C extends PlatformCommand>(
   before: C,
   move: CommandMove,
   { now }: Pick<Context, "now">,
@@ -162,7 +162,11 @@ export interface Lease {
  * The command in the hands of a bridge, which starts nothing after `start_before`: an answer that is given again after
  * the command was handed out once more starts nothing. Undefined when it does not wait any more.
  */
-export function takenCommand<C extends Command>(before: C, lease: Lease, context: Pick<Context, "now">): C | undefined {
+export function takenCommand<C extends PlatformCommand>(
+  before: C,
+  lease: Lease,
+  context: Pick<Context, "now">,
+): C | undefined {
   if (isExpired(before, context.now)) return undefined;
   const after = movedCommand(before, "take", context, { not_found_at: null });
   if (after === undefined) return undefined;
@@ -172,7 +176,7 @@ export function takenCommand<C extends Command>(before: C, lease: Lease, context
 }
 
 /** Whether a command waits that is not to be begun any more. */
-export function isExpired({ status, not_after }: Command, now: string): boolean {
+export function isExpired({ status, not_after }: PlatformCommand, now: string): boolean {
   return status === "waiting" && not_after !== null && not_after <= now;
 }
 
@@ -181,7 +185,7 @@ export function isExpired({ status, not_after }: Command, now: string): boolean 
  * anything that comes after the end. A read is begun again where its outcome is unknown, because it changes nothing.
  */
 export function moveOfAck(
-  command: Pick<Command, "status" | "attempt" | "type">,
+  command: Pick<PlatformCommand, "status" | "attempt" | "type">,
   { attempt, status }: Pick<AckCommand, "attempt" | "status">,
 ): CommandMove | undefined {
   if (status !== "done" && attempt !== command.attempt) return undefined;
@@ -190,17 +194,17 @@ export function moveOfAck(
 }
 
 /** The move of a lease that has run out; undefined when it has not. */
-export function lostLease(command: Command, now: string): CommandMove | undefined {
+export function lostLease(command: PlatformCommand, now: string): CommandMove | undefined {
   const { status, lease_until: end } = command;
   return status === "taken" && end !== null && end <= now ? lossOf(command) : undefined;
 }
 
-function lossOf({ type }: Pick<Command, "type">): CommandMove {
+function lossOf({ type }: Pick<PlatformCommand, "type">): CommandMove {
   return type === "find_operation" ? "not_sent" : "unknown";
 }
 
 /** When the sweep is to look at a command, RFC 3339; undefined once it has ended. */
-export function commandWakesAt(command: Command): string | undefined {
+export function commandWakesAt(command: PlatformCommand): string | undefined {
   const { status, lease_until, not_after, updated_at } = command;
   if (status === "unknown") return updated_at;
   if (status === "taken") return lease_until ?? updated_at;
@@ -210,17 +214,17 @@ export function commandWakesAt(command: Command): string | undefined {
 }
 
 /** The claim of the lane that a taken command occupies, by its account. */
-function laneOf({ account_id, lane }: Command): string {
+function laneOf({ account_id, lane }: PlatformCommand): string {
   return JSON.stringify([account_id, lane]);
 }
 
 /** Who occupies the lane of a command is found by this; undefined for one without a lane. */
-export function laneMarker(command: Command): string | undefined {
+export function laneMarker(command: PlatformCommand): string | undefined {
   return command.lane === null ? undefined : laneOf(command);
 }
 
 /** Writes of a change of a command: the command, and its lane where it takes or leaves it. */
-export function commandChanges(before: Command, after: Command): Change[] {
+export function commandChanges(before: PlatformCommand, after: PlatformCommand): Change[] {
   const update: Change = { op: "update", entity: "command", before, after };
   if (before.lane === null || (before.status === "taken") === (after.status === "taken")) return [update];
   const [kind, value, owner] = ["command_lane", laneOf(before), before.id] as const;
@@ -231,14 +235,14 @@ export function commandChanges(before: Command, after: Command): Change[] {
 
 /** Decides which of the waiting commands a bridge takes: the first of each lane that no other command occupies. */
 export function takeCommands(
-  waiting: readonly Command[],
+  waiting: readonly PlatformCommand[],
   occupied: ReadonlySet<string>,
   { max, lease_seconds }: { readonly max: number; readonly lease_seconds: number },
   context: Context,
-): Decision<readonly Command[]> {
+): Decision<readonly PlatformCommand[]> {
   const lease: Lease = { seconds: lease_seconds, in: context.in };
   const busy = new Set(occupied);
-  const taken: { readonly before: Command; readonly after: Command }[] = [];
+  const taken: { readonly before: PlatformCommand; readonly after: PlatformCommand }[] = [];
   for (const before of waiting) {
     if (taken.length === max) break;
     const lane = laneMarker(before);
@@ -314,7 +318,7 @@ function aboutMoney(to: Addressed, type: MoneyCommand["type"], about_id: string 
 /** A command to close a position that waits for a minute to be taken. */
 export function draftLiquidation(
   { tenant_id, client_id, id: account_id }: Pick<Account, "tenant_id" | "client_id" | "id">,
-  link: Pick<Command, "source_id" | "platform_login">,
+  link: Pick<PlatformCommand, "source_id" | "platform_login">,
   { trade_id, payload }: Pick<LiquidateCommand, "trade_id" | "payload">,
   context: Context,
 ): LiquidateCommand {
@@ -351,6 +355,6 @@ export function waitingFrom(now: string) {
 }
 
 /** The refusal of what must wait for the end of a command. */
-export function refuseOutstanding({ id, status }: Command, detail: string) {
+export function refuseOutstanding({ id, status }: PlatformCommand, detail: string) {
   return refuse("command_outstanding", detail, { extra: { command_id: id, command_status: status } });
 }

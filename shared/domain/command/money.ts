@@ -28,7 +28,7 @@ import {
   settled,
 } from "../transaction-booking.ts";
 import { type LegName, subtracts, takesMoney } from "../transaction-legs.ts";
-import { type Command, draftCommand } from "./command.ts";
+import { draftCommand, type PlatformCommand } from "./command.ts";
 
 /** Whether the platform of an account moves its money, by commands. */
 export function isCommanded({ source_id }: Pick<Account, "source_id">): boolean {
@@ -276,6 +276,10 @@ export function withClaim(
 }
 
 /** The newest command about a transaction, where it moves this leg of it. */
-export function commandOf(transaction: Transaction, command: Command | undefined, leg: LegName): Command | undefined {
+export function commandOf(
+  transaction: Transaction,
+  command: PlatformCommand | undefined,
+  leg: LegName,
+): PlatformCommand | undefined {
   return command !== undefined && command.id === transaction.command_id && command.leg === leg ? command : undefined;
 }

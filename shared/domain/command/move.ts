@@ -12,7 +12,14 @@ import {
 } from "../transaction.ts";
 import { bookReturn, complete, end } from "../transaction-booking.ts";
 import { type LegName, takesMoney } from "../transaction-legs.ts";
-import { type Command, commandChanges, isCorrection, isOpen, movedCommand, refuseOutstanding } from "./command.ts";
+import {
+  commandChanges,
+  isCorrection,
+  isOpen,
+  movedCommand,
+  type PlatformCommand,
+  refuseOutstanding,
+} from "./command.ts";
 import {
   askedBack,
   commandBack,
@@ -165,7 +172,7 @@ function byHand(
 }
 
 /** The state that the end of a command leads its transaction to. */
-function targetOf({ kind, returning }: Transaction, { leg }: Command): readonly Transaction["status"][] {
+function targetOf({ kind, returning }: Transaction, { leg }: PlatformCommand): readonly Transaction["status"][] {
   if (leg === "reverse") return returning === undefined ? [] : [returning.to];
   return takesMoney({ kind }) ? ["processing", "completed"] : ["completed"];
 }
@@ -177,7 +184,7 @@ function targetOf({ kind, returning }: Transaction, { leg }: Command): readonly 
  */
 function whileOutstanding(
   { before, after, request }: Asked,
-  command: Command,
+  command: PlatformCommand,
   accountContext: AccountContext,
   context: Context,
 ): Decision<Transaction> {
@@ -218,7 +225,7 @@ function whileOutstanding(
 }
 
 /** The refusal of a request that settles what a platform was to bring back, and lacks what that needs. */
-function refuseIncomplete(before: Transaction, command: Command) {
+function refuseIncomplete(before: Transaction, command: PlatformCommand) {
   const [to = "failed"] = targetOf(before, command);
   const done = command.status === "unknown" ? "`operation_id` or `not_found`" : "`operation_id`";
   const detail = `To settle by hand what the platform was to bring back send \`status\` ${to}, \`reason\` and ${done}.`;
@@ -232,7 +239,7 @@ function payout(before: Transaction, after: Transaction, accountContext: Account
 
 /** A decision with the end of the command in the same commit. */
 function ended(
-  command: Command,
+  command: PlatformCommand,
   move: "cancel" | "done" | "failed",
   decision: Decision<Transaction>,
   context: Context,

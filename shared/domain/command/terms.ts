@@ -14,13 +14,13 @@ import type { Market } from "../trading/pricing/quote.ts";
 import type { WatchedState } from "../trading/stored-risk.ts";
 import { announcing } from "./announce.ts";
 import {
-  type Command,
   type CommandMove,
   commandChanges,
   isOpen,
   lostLease,
   movedCommand,
   moveOfAck,
+  type PlatformCommand,
   refuseOutstanding,
   type TermsCommand,
   waitingFrom,
@@ -48,7 +48,7 @@ export function namesTerms(patch: UpdateAccount): boolean {
 export type AskedAccount = OwnedAccount & Commanded;
 
 interface Commanded extends Pick<OwnedAccount, "account" | "source"> {
-  readonly asked?: readonly (Command | undefined)[];
+  readonly asked?: readonly (PlatformCommand | undefined)[];
 }
 
 /**
@@ -140,7 +140,7 @@ function askFor(
  * A command that a disable does not wait for. One in the hands of a bridge ends before the lane is free for the next,
  * and is not handed out again; of one whose outcome is unknown nothing is begun any more.
  */
-function superseded(command: Command, context: Context): Command | undefined {
+function superseded(command: PlatformCommand, context: Context): PlatformCommand | undefined {
   if (command.purpose !== "terms") return undefined;
   const error = { code: "superseded", message: null };
   const failed = command.status === "unknown" ? movedCommand(command, "failed", context, { error }) : undefined;
@@ -199,7 +199,7 @@ function withPending(
 type Own = Extract<TradingChange, { op: "update"; entity: "account" }>;
 
 /** The term that a command changes, and what is pending of its account once the command has ended. */
-function leftBy({ pending = {} }: Account, { id }: Pick<Command, "id">): PendingTerms | undefined {
+function leftBy({ pending = {} }: Account, { id }: Pick<PlatformCommand, "id">): PendingTerms | undefined {
   const left = Object.entries(pending).filter(([, asked]) => asked?.command_id !== id);
   return left.length === Object.keys(pending).length ? undefined : Object.fromEntries(left);
 }
@@ -244,7 +244,7 @@ export function reportTerms(
   state: TermsState,
   market: Market,
   data: FeedData["account_update"],
-  asked: readonly (Command | undefined)[],
+  asked: readonly (PlatformCommand | undefined)[],
   context: Context,
 ): TradingDecision<Made> {
   const applied = updateAccount(state, market, data, context);

@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 import { announcing } from "../command/announce.ts";
-import { type Command, isCorrection } from "../command/command.ts";
+import { isCorrection, type PlatformCommand } from "../command/command.ts";
 import { givenUp } from "../command/correction.ts";
 import { type Context, type DomainEvent, later } from "../decision.ts";
 import { sameValue } from "../equality.ts";
@@ -45,7 +45,7 @@ export interface Remembered {
   readonly head?: Order | undefined;
   readonly drifts: readonly Drift[];
   /** The commands of these drifts. */
-  readonly commands: readonly Command[];
+  readonly commands: readonly PlatformCommand[];
 }
 
 /** Result of a comparison once it is stored. */
@@ -132,7 +132,11 @@ function decided(result: Reconciled, changes: readonly DriftChange[], events: re
 }
 
 /** Ends the command of a drift that is gone, or of another amount: one that may still move money goes on. */
-function endOf({ command_id: id }: Drift, commands: readonly Command[], context: Context): readonly DriftChange[] {
+function endOf(
+  { command_id: id }: Drift,
+  commands: readonly PlatformCommand[],
+  context: Context,
+): readonly DriftChange[] {
   const command = commands.find((each) => each.id === id);
   const ended = isCorrection(command) ? givenUp(command, context) : undefined;
   return ended?.ok ? ended.result : [];

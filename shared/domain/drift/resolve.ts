@@ -2,7 +2,13 @@ import { limits } from "../../limits.ts";
 import type { ResolveDrift } from "../../schema/feed/drift.ts";
 import { refuseSecond, ruleOfMoney, strictestRule } from "../access/approval-rules.ts";
 import { announcing } from "../command/announce.ts";
-import { type Command, type CorrectionCommand, isCorrection, isOpen, refuseOutstanding } from "../command/command.ts";
+import {
+  type CorrectionCommand,
+  isCorrection,
+  isOpen,
+  type PlatformCommand,
+  refuseOutstanding,
+} from "../command/command.ts";
 import { correctionIssued, givenUp } from "../command/correction.ts";
 import { followedByPlatform } from "../command/settlement.ts";
 import { type Context, later, refuse, refuseField, refuseScope } from "../decision.ts";
@@ -38,7 +44,7 @@ export interface DriftState {
   /** The account with what it holds; undefined where the drift has none, or nothing is to be booked. */
   readonly books: Books | undefined;
   /** The command that corrects the difference on the platform; undefined where there is none. */
-  readonly command: Command | undefined;
+  readonly command: PlatformCommand | undefined;
   /** Possible cause of the difference, as it is now. */
   readonly explained_by: Drift["explained_by"];
   /** All positions of an account that is not known here, where the drift does not have them. */

@@ -1,11 +1,11 @@
 import { announcing } from "../command/announce.ts";
 import {
-  type Command,
   type CorrectionCommand,
   commandChanges,
   isCorrection,
   isOpen,
   movedCommand,
+  type PlatformCommand,
 } from "../command/command.ts";
 import { correctionReleased, correctionReported, isCorrectedBy, isCorrectedByHand } from "../command/correction.ts";
 import { commandOf, type Evidence, forwardMinor, platformMoved } from "../command/money.ts";
@@ -153,7 +153,7 @@ function legOf(
   transaction: Transaction,
   minor: bigint,
   { reference, kind }: Operation,
-  command: Command | undefined,
+  command: PlatformCommand | undefined,
 ): Leg | undefined {
   if (isCredit({ kind }) !== isCredit(transaction)) return undefined;
   const legs = unreportedLegsOf(transaction).filter((leg) => leg.minor === minor);
@@ -209,7 +209,7 @@ function isToBook(transaction: Transaction, { name }: Leg): boolean {
  * platform takes its place: nothing was sent of a command that waits, so it is cancelled.
  */
 function commandEnded(
-  command: Command | undefined,
+  command: PlatformCommand | undefined,
   { operation_id, reference }: Operation,
   context: Context,
 ): readonly Change[] {
@@ -221,7 +221,7 @@ function commandEnded(
 
 /** A command that was acknowledged with another operation than the one that names it shows the right one. */
 function corrected(
-  command: Command | undefined,
+  command: PlatformCommand | undefined,
   { id }: Transaction,
   leg: Leg,
   { operation_id, reference }: Operation,

@@ -1,4 +1,4 @@
-import type { Command, CorrectionCommand } from "../command/command.ts";
+import type { CorrectionCommand, PlatformCommand } from "../command/command.ts";
 import type { Decision } from "../decision.ts";
 import type { Drift } from "../drift/drift.ts";
 import type { Givers } from "../people/givers.ts";
@@ -17,7 +17,7 @@ export interface OperationLinks {
   /** The transaction that the operation names, itself or by a command, or the person who tries it again. */
   readonly named: Transaction | undefined;
   /** The command that the operation names, or the newest one about the transaction that it names. */
-  readonly command?: Command | undefined;
+  readonly command?: PlatformCommand | undefined;
   /** The drift of the command, where that was to correct a balance and was given up. */
   readonly drift?: Pick<Drift, "status" | "command_id" | "resolution"> | undefined;
   /** The transaction that an acknowledgement or a person has claimed the operation for, which is to be confirmed. */

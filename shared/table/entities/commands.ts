@@ -1,4 +1,4 @@
-import { type Command, commandWakesAt } from "../../domain/command/command.ts";
+import { commandWakesAt, type PlatformCommand } from "../../domain/command/command.ts";
 import { dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
 
 /** Order in which the waiting commands of a source are taken: risk first, then what changes nothing, then money. */
@@ -11,10 +11,11 @@ const ranks = { risk: 0, none: 1, money: 2 } as const;
 export const commands = {
   et: "COMMAND",
   key: (tenant: string, id: string): Key => ({ pk: `${tenant}#${id}`, sk: "CMD" }),
-  keyOf: (item: Command): Key => commands.key(item.tenant_id, item.id),
+  keyOf: (item: PlatformCommand): Key => commands.key(item.tenant_id, item.id),
   ofSource: (tenant: string, sourceId: string) => `${tenant}|CMD|${sourceId}`,
-  inStatus: (tenant: string, sourceId: string, status: Command["status"]) => `${tenant}|CMD|${sourceId}|${status}`,
-  indexesOf: (item: Command): IndexKeys => {
+  inStatus: (tenant: string, sourceId: string, status: PlatformCommand["status"]) =>
+    `${tenant}|CMD|${sourceId}|${status}`,
+  indexesOf: (item: PlatformCommand): IndexKeys => {
     const wakes = commandWakesAt(item);
     return {
       list_pk: commands.ofSource(item.tenant_id, item.source_id),
@@ -24,4 +25,4 @@ export const commands = {
       ...(wakes === undefined ? {} : dueKeys("COMMAND", item.id, wakes)),
     };
   },
-} satisfies Entity<Command> & Record<string, unknown>;
+} satisfies Entity<PlatformCommand> & Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Account, Balance } from "../../../shared/domain/account.ts";
 import { amendAccount } from "../../../shared/domain/amend-account.ts";
-import { type Command, type TermsCommand, takeCommands } from "../../../shared/domain/command/command.ts";
+import { type PlatformCommand, type TermsCommand, takeCommands } from "../../../shared/domain/command/command.ts";
 import { acknowledgeTerms, amendOnPlatform, reportTerms } from "../../../shared/domain/command/terms.ts";
 import type { Decision } from "../../../shared/domain/decision.ts";
 import { isAdjustment } from "../../../shared/domain/posting.ts";
@@ -29,7 +29,7 @@ export class Book {
   account: Account;
   balance: Balance;
   seconds = 0;
-  readonly commands = new Map<string, Command>();
+  readonly commands = new Map<string, PlatformCommand>();
   readonly announced: string[] = [];
   readonly client = someClient();
 
@@ -49,7 +49,7 @@ export class Book {
   }
 
   /** The one command of this status. */
-  command(status: Command["status"]): TermsCommand {
+  command(status: PlatformCommand["status"]): TermsCommand {
     const found = [...this.commands.values()].filter((each) => each.status === status);
     expect(found).toHaveLength(1);
     return found[0] as TermsCommand;
@@ -60,7 +60,7 @@ export class Book {
     for (const change of decision.changes) {
       if (isAdjustment(change)) this.balance = change.after;
       if (change.op === "create" && change.entity === "command") {
-        const item = change.item as Command;
+        const item = change.item as PlatformCommand;
         this.commands.set(item.id, item);
       }
       if (change.op !== "update") continue;
@@ -69,7 +69,7 @@ export class Book {
         this.account = change.after as Account;
       }
       if (change.entity === "command") {
-        const after = change.after as Command;
+        const after = change.after as PlatformCommand;
         expect(change.before.version).toBe(this.commands.get(after.id)?.version);
         this.commands.set(after.id, after);
       }
@@ -84,7 +84,7 @@ export class Book {
     return amendOnPlatform(owned, patch, context, (part) => amendAccount(owned, part, context));
   }
 
-  take(): readonly Command[] {
+  take(): readonly PlatformCommand[] {
     const all = [...this.commands.values()];
     const busy = all
       .filter(({ status }) => status === "taken")
@@ -93,7 +93,7 @@ export class Book {
     return this.apply(takeCommands(waiting, new Set(busy), { max: 10, lease_seconds: 60 }, this.context));
   }
 
-  ack(id: string, ack: AckCommand): Command {
+  ack(id: string, ack: AckCommand): PlatformCommand {
     const command = this.commands.get(id) as TermsCommand;
     return this.apply(acknowledgeTerms(command, this.state, market, ack, this.context));
   }

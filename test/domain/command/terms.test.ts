@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { amendAccount } from "../../../shared/domain/amend-account.ts";
-import { type Command, isOpen, type TermsCommand } from "../../../shared/domain/command/command.ts";
+import { isOpen, type PlatformCommand, type TermsCommand } from "../../../shared/domain/command/command.ts";
 import { commandBody } from "../../../shared/domain/command/command-body.ts";
 import { acknowledgeTerms, amendOnPlatform, overdueTerms, requeueTerms } from "../../../shared/domain/command/terms.ts";
 import type { UpdateAccount } from "../../../shared/schema/account.ts";
@@ -130,7 +130,7 @@ class Platform {
   /** A dealer has changed the access last, which this service follows while the account is active. */
   dealt = false;
   /** Attempts that were handed out and are still to be carried out, or not. */
-  readonly attempts: { readonly command: Command; isCarriedOut: boolean }[] = [];
+  readonly attempts: { readonly command: PlatformCommand; isCarriedOut: boolean }[] = [];
 
   set(terms: Partial<Terms>): void {
     this.terms = { ...this.terms, ...terms };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Command } from "../../../shared/domain/command/command.ts";
+import type { PlatformCommand } from "../../../shared/domain/command/command.ts";
 import {
   type Comparison,
   compareAccount,
@@ -47,7 +47,7 @@ const ourPosition = {
 class Login {
   reconciliation: Reconciliation | undefined;
   readonly drifts = new Map<string, Drift>();
-  commands: readonly Command[] = [];
+  commands: readonly PlatformCommand[] = [];
   head: ReturnType<typeof snapshot> | undefined;
 
   compare(differences: readonly Difference[], at = snapshot("1"), left_out: readonly string[] = [], books = true) {

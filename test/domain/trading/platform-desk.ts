@@ -1,5 +1,5 @@
 import type { Account } from "../../../shared/domain/account.ts";
-import { type Command, type LiquidateCommand, takenCommand } from "../../../shared/domain/command/command.ts";
+import { type LiquidateCommand, type PlatformCommand, takenCommand } from "../../../shared/domain/command/command.ts";
 import type { Change } from "../../../shared/domain/decision.ts";
 import { closeDeal, openDeal } from "../../../shared/domain/feed/deals.ts";
 import type { FeedSource } from "../../../shared/domain/feed/source.ts";
@@ -194,13 +194,13 @@ export class PlatformDesk {
 
   private write(change: TradingChange | Change): void {
     if (change.op === "create" && change.entity === "command") {
-      this.put(undefined, change.item as Command);
+      this.put(undefined, change.item as PlatformCommand);
     } else if (change.op === "update" && change.entity === "command") {
-      this.put(change.before as Command, change.after as unknown as Command);
+      this.put(change.before as PlatformCommand, change.after as unknown as PlatformCommand);
     }
   }
 
-  private put(before: Command | undefined, after: Command): void {
+  private put(before: PlatformCommand | undefined, after: PlatformCommand): void {
     if (after.type !== "liquidate") throw new Error("The command is about money.");
     if (before?.version !== this.commands.get(after.id)?.version) throw new Error("The command is not as it was.");
     this.commands.set(after.id, after);
