@@ -87,9 +87,9 @@ const entities: Readonly<Record<TradingEntity, Entity<never>>> = {
  * then it is only written, since a transaction does not take a deletion and a write of one key.
  */
 export function ofOneItemEach(changes: readonly TradingChange[]): readonly TradingChange[] {
-  const placeOf = (entry: Exposure) => identityOf(exposures.keyOf(entry));
-  const taken = new Set(changes.flatMap((change) => (change.op === "expose" ? [placeOf(change.entry)] : [])));
-  return changes.filter((change) => change.op !== "hide" || !taken.has(placeOf(change.entry)));
+  const identityIn = (entry: Exposure) => identityOf(exposures.keyOf(entry));
+  const taken = new Set(changes.flatMap((change) => (change.op === "expose" ? [identityIn(change.entry)] : [])));
+  return changes.filter((change) => change.op !== "hide" || !taken.has(identityIn(change.entry)));
 }
 
 /** The table's form of one change of a trading decision. */

@@ -173,9 +173,9 @@ function judgeWatch({ positions, risk }: Found, exposures: readonly RawItem[]): 
     }),
   );
   const found = exposures.map((item) => `${text(item, "symbol")} ${text(item, "direction")} ${text(item, "trigger")}`);
-  const placeOf = (trigger: string) => String(BigInt(trigger) + 10n ** 27n).padStart(28, "0");
+  const padded = (trigger: string) => String(BigInt(trigger) + 10n ** 27n).padStart(28, "0");
   const misplaced = exposures.filter(
-    (item) => text(item, "sk") !== `${placeOf(text(item, "trigger"))}|${text(item, "account_id")}`,
+    (item) => text(item, "sk") !== `${padded(text(item, "trigger"))}|${text(item, "account_id")}`,
   );
   const watched = new Set((risk["triggers"] as readonly { readonly map: RawItem }[]).map(({ map }) => map["symbol"]));
   const settled = risk["run"] === null && risk["wake_at"] === null;
