@@ -51,7 +51,7 @@ export class ServiceStack extends Stack {
   private readonly eventQueues: Readonly<Record<EventQueue, WorkQueue>>;
   private readonly stream: StreamApi;
   private readonly functions: FunctionStacks;
-  /** Log of the functions behind routes: usage is counted from it, which one group makes one reading. */
+  /** Log of the functions behind routes: usage is counted from it, and one group is one reading. */
   private readonly requestLogs: LogGroup;
 
   constructor(scope: Construct, id: string, props: ServiceStackProps) {

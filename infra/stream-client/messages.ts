@@ -82,7 +82,7 @@ export interface ClosingMessage {
   readonly detail: string;
 }
 
-/**  */
+/** Members of a batch. */
 export type BatchMember =
   | EventMessage
   | AccountMessage
