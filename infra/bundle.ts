@@ -125,7 +125,7 @@ export async function bundle(options: BundleOptions): Promise<Bundles> {
     minify: true,
     format: "esm",
     platform: "node",
-    target: "node20",
+    target: "node22",
     mainFields: ["module", "main"],
     metafile: true,
     legalComments: "none",

@@ -59,7 +59,8 @@ const vitest = await createVitest(
     env: { EVENTUALLY_MS: "8000" },
     testTimeout: 20_000,
     hookTimeout: 60_000,
-    experimental: { fsModuleCache: true, fsModuleCachePath: await keptModules() },
+    fsModuleCache: true,
+    fsModuleCachePath: await keptModules(),
     maxWorkers: 1,
     isolate: false,
     // Files of a round share a process, and each loads the sources again, without the bug of the file before.

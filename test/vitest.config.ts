@@ -94,7 +94,8 @@ export default defineConfig({
       "--always-sparkplug",
     ],
     // `fast` took 20.5 s without it, and 15.7 to 16.9 s with what the run before had kept, on one machine.
-    experimental: { fsModuleCache: true, fsModuleCachePath: await keptModules() },
+    fsModuleCache: true,
+    fsModuleCachePath: await keptModules(),
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     // Polled values are late on a busy machine: a second, the default, is over before the second look.

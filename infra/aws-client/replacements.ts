@@ -52,7 +52,7 @@ export const replacements: readonly Replacement[] = [
     by: "invocation-client.ts",
     neededBy: /node_modules\/@aws-sdk\/client-lambda\/|infra\/aws-client\/invocation-client\.ts$/,
   },
-  { replaces: "@middy/util", by: "parser-error.ts", neededBy: /node_modules\/@middy\/http-json-body-parser\// },
+  { replaces: "@middy/util", by: "middy-util.ts", neededBy: /node_modules\/@middy\// },
   { replaces: "semver", by: "node-version.cjs", neededBy: /node_modules\/jsonwebtoken\// },
 ];
 
@@ -68,7 +68,7 @@ export const nativeFunctions: Readonly<Record<string, string>> = {
 };
 
 /** Packages without a word on side effects, of which there are none: the bundler may leave out what is not used. */
-export const withoutSideEffects = ["@aws-sdk/lib-dynamodb", "@middy/core"];
+export const withoutSideEffects = ["@aws-sdk/lib-dynamodb"];
 
 /** Each service of `json-client.ts` by the package of its client; the comparison with the published client holds. */
 export const jsonServices: Readonly<Record<string, object>> = {
@@ -125,24 +125,24 @@ export const jsonServices: Readonly<Record<string, object>> = {
  * version may mean another thing by the same import, so the build stops until the comparison was run on it.
  */
 export const writtenFor: Readonly<Record<string, string>> = {
-  "@smithy/core": "3.41.0",
+  "@smithy/core": "3.41.1",
   "@aws-sdk/client-api-gateway": "3.1142.0",
-  "@aws-sdk/client-apigatewaymanagementapi": "3.1162.0",
-  "@aws-sdk/client-cloudwatch-logs": "3.1162.0",
-  "@aws-sdk/client-cognito-identity-provider": "3.1162.0",
-  "@aws-sdk/client-dynamodb": "3.1162.0",
-  "@aws-sdk/client-lambda": "3.1162.0",
-  "@aws-sdk/core": "3.981.0",
+  "@aws-sdk/client-apigatewaymanagementapi": "3.1169.0",
+  "@aws-sdk/client-cloudwatch-logs": "3.1169.0",
+  "@aws-sdk/client-cognito-identity-provider": "3.1169.0",
+  "@aws-sdk/client-dynamodb": "3.1169.0",
+  "@aws-sdk/client-lambda": "3.1164.0",
+  "@aws-sdk/core": "3.981.2",
   "@aws-sdk/middleware-sdk-sqs": "3.972.50",
-  "@aws-sdk/client-s3": "3.1162.0",
-  "@aws-sdk/client-secrets-manager": "3.1162.0",
-  "@aws-sdk/client-sqs": "3.1162.0",
-  "@aws-sdk/lib-dynamodb": "3.1162.0",
+  "@aws-sdk/client-s3": "3.1175.0",
+  "@aws-sdk/client-secrets-manager": "3.1164.0",
+  "@aws-sdk/client-sqs": "3.1175.0",
+  "@aws-sdk/lib-dynamodb": "3.1169.0",
   "@aws-sdk/util-dynamodb": "3.996.9",
   "@smithy/signature-v4": "5.7.5",
   "@smithy/node-http-handler": "4.14.2",
-  "@aws-sdk/credential-provider-node": "3.972.97",
-  "@middy/core": "6.4.5",
-  "@middy/http-json-body-parser": "6.4.5",
+  "@aws-sdk/credential-provider-node": "3.972.99",
+  "@middy/core": "7.9.2",
+  "@middy/http-json-body-parser": "7.9.2",
   jsonwebtoken: "9.0.3",
 };

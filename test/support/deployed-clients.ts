@@ -49,7 +49,7 @@ async function bundleClients(outdir: string): Promise<void> {
     splitting: true,
     format: "esm",
     platform: "node",
-    target: "node20",
+    target: "node22",
     mainFields: ["module", "main"],
     metafile: true,
     logLevel: "silent",

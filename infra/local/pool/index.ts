@@ -161,9 +161,7 @@ export class UserPool {
 
   private async makePages(): Promise<SignInPages> {
     const { settings, users, artifacts, origin, options } = this;
-    const [{ SignInPages: Pages }, { Logins }] = await quietly(() =>
-      Promise.all([import("./sign-in.ts"), import("./login.ts")]),
-    );
+    const [{ SignInPages: Pages }, { Logins }] = await Promise.all([import("./sign-in.ts"), import("./login.ts")]);
     return new Pages({
       origin,
       settings,
@@ -194,17 +192,6 @@ export class UserPool {
       token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
       userinfo_endpoint: `${origin}/oauth2/userInfo`,
     };
-  }
-}
-
-/** The library warns of Node 20, with which the tests run it. */
-async function quietly<T>(load: () => Promise<T>): Promise<T> {
-  const { warn } = console;
-  console.warn = () => undefined;
-  try {
-    return await load();
-  } finally {
-    console.warn = warn;
   }
 }
 

@@ -22,9 +22,6 @@ export interface SignInOptions {
   readonly artifacts: Artifacts;
 }
 
-// The library asks for it, and not every Node 20 has it.
-URL.parse ??= (url, base) => (URL.canParse(url, base) ? new URL(url, base) : null);
-
 /** A browser stays signed in to the pool for an hour, as with managed login. */
 const sessionSeconds = 3600;
 const codeSeconds = 300;

@@ -51,7 +51,7 @@ export async function bundleContestants(outdir: string, packages: string): Promi
     minify: true,
     format: "esm",
     platform: "node",
-    target: "node20",
+    target: "node22",
     mainFields: ["module", "main"],
     legalComments: "none",
     logLevel: "silent",

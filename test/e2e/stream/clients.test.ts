@@ -9,12 +9,9 @@ import { type Stack, sharedStack } from "../../support/stack/stack.ts";
 import { StreamService } from "../../support/stack/stream-service.ts";
 import { eventually } from "../../support/wait.ts";
 
-const webSocket = spawnSync(machineNode, ["--print", "typeof WebSocket"], { encoding: "utf8" }).stdout;
-const webSocketFlag = webSocket.startsWith("undefined") ? ["--experimental-websocket"] : [];
-
 /** A client of each language, and what says that its runtime is here. */
 const clients = [
-  { file: "stream.ts", command: machineNode, args: [...webSocketFlag, "--import", "tsx"], probe: ["--version"] },
+  { file: "stream.ts", command: machineNode, args: ["--import", "tsx"], probe: ["--version"] },
   { file: "stream.py", command: "python3", args: [], probe: ["-c", "import sys; assert sys.version_info >= (3, 9)"] },
 ];
 const runnable = clients.filter(({ command, probe }) => spawnSync(command, probe).status === 0);

@@ -55,7 +55,7 @@ export async function factoryOf(file: string, replacements: Replacements = {}): 
     write: false,
     format: "esm",
     platform: "node",
-    target: "node20",
+    target: "node22",
     logLevel: "silent",
     plugins: [surrounded(replacements)],
   });
