@@ -1,4 +1,5 @@
 import { passesMetadata } from "../constructs/service-function.ts";
+import { passesOfLambda } from "../local/queues/lineage.ts";
 import { statementsOf } from "./access.ts";
 import { type Assembly, type Entry, listOf, objectOf, ofType, resourceOf, targetOf } from "./assembly.ts";
 import { finding, type Rule } from "./rule.ts";
@@ -137,9 +138,6 @@ const silentQueues: Rule = (assembly) => {
     .filter(({ logicalId }) => !read.has(logicalId) && !watched.has(logicalId))
     .map((queue) => finding("silent-queue", queue, "Nothing reads the queue, and no alarm tells what is in it."));
 };
-
-/** Passes after which Lambda ends a chain of messages (AWS docs: Lambda recursive loop detection: about 16). */
-const passesOfLambda = 16;
 
 /** The functions that messages of each function reach first: those that read a queue that it may send to. */
 function receivers(assembly: Assembly): ReadonlyMap<Entry, readonly Entry[]> {

@@ -246,18 +246,19 @@ export class AwsEndpoint {
     };
   }
 
-  private queuePlan(operation: string, { body }: Incoming): Plan {
+  private queuePlan(operation: string, { body, headers }: Incoming): Plan {
     const { queues } = this.options;
     const values = isRecord(body) ? body : {};
     // The actions of single messages cover their batches (AWS docs: SQS API permissions).
     const action = `sqs:${operation.replace(/Batch$/, "")}`;
     const access = [{ action, resource: queues.arnOf(values["QueueUrl"]) }];
+    const trace = headers["x-amzn-trace-id"];
     return {
       service: "sqs",
       action: operation,
       access,
       body,
-      do: async () => ({ status: 200, body: JSON.stringify(await queues.call(operation, values)) }),
+      do: async () => ({ status: 200, body: JSON.stringify(await queues.call(operation, values, trace)) }),
     };
   }
 

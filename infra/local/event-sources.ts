@@ -134,7 +134,7 @@ export class EventSources {
       queues,
       region: assembly.region,
       change: this.options.onQueueBatch,
-      invoke: (name: string, event: unknown) => functions.invoke(name, event),
+      invoke: (name: string, event: unknown, trace: string) => functions.invoke(name, event, trace),
     };
     for (const resource of mappingsOf(this.options.assembly.resources).filter(readsQueue)) {
       const mapping = queueMapping(resource, assembly.resources, (name) => functions.find(name));

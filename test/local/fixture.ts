@@ -19,6 +19,8 @@ export interface TestFunction {
   readonly statements?: readonly Properties[];
   readonly timeout?: number;
   readonly environment?: Properties;
+  /** What the template says of the function besides. */
+  readonly properties?: Properties;
 }
 
 /** A template written by hand. */
@@ -72,7 +74,8 @@ export function writeAssembly(folder: string, stack: TestStack): void {
   writeFileSync(join(folder, "test.assets.json"), JSON.stringify({ files }));
 }
 
-function functionResources(name: string, { statements = [], timeout = 10, environment = {} }: TestFunction) {
+function functionResources(name: string, definition: TestFunction) {
+  const { statements = [], timeout = 10, environment = {}, properties = {} } = definition;
   const policy = { PolicyName: "function", PolicyDocument: { Version: "2012-10-17", Statement: statements } };
   return {
     [`${name}Role`]: {
@@ -90,6 +93,7 @@ function functionResources(name: string, { statements = [], timeout = 10, enviro
         Timeout: timeout,
         MemorySize: 256,
         Environment: { Variables: environment },
+        ...properties,
       },
     },
   };

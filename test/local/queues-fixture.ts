@@ -67,7 +67,7 @@ export const target: FunctionDefinition = {
   timeout_seconds: 1,
 };
 
-type Handler = (bodies: string[], records: readonly QueueRecord[]) => InvocationOutcome | Promise<InvocationOutcome>;
+type Handler = (bodies: string[], records: readonly QueueRecord[], trace: string) => InvocationOutcome | Promise<InvocationOutcome>;
 
 export const nothing: InvocationOutcome = { payload: undefined };
 
@@ -76,10 +76,10 @@ export const failAll: InvocationOutcome = { payload: { errorType: "Error" }, fun
 export const reporting = { FunctionResponseTypes: ["ReportBatchItemFailures"] };
 
 /** The properties of a mapping of a queue, whose reader is not started. */
-export function mappingOf(queue: string, properties: Record<string, unknown> = {}) {
+export function mappingOf(queue: string, properties: Record<string, unknown> = {}, definition = target) {
   const given = { FunctionName: "worker", EventSourceArn: arnOf(queue), ...properties };
   const resource = { path: "test/Mapping", type: "", physical_id: "m", properties: given, attributes: {} };
-  return queueMapping(resource, resources, () => target);
+  return queueMapping(resource, resources, () => definition);
 }
 
 /** A queue of its own that no other test uses. */
@@ -91,19 +91,24 @@ export function newQueue(): string {
 }
 
 /** Reads a queue by a function that is given, and remembers what it was handed. */
-export function read(queue: string, properties: Record<string, unknown>, handler: Handler, change?: BatchChange) {
+export function read(
+  queue: string,
+  properties: Record<string, unknown>,
+  handler: Handler,
+  { change, definition }: { readonly change?: BatchChange; readonly definition?: FunctionDefinition } = {},
+) {
   const batches: string[][] = [];
   const records: QueueRecord[] = [];
-  const poller = new QueuePoller(mappingOf(queue, properties), {
+  const poller = new QueuePoller(mappingOf(queue, properties, definition), {
     queues,
     region,
     change,
-    invoke: async (_, event) => {
+    invoke: async (_, event, trace) => {
       const { Records } = event as { Records: QueueRecord[] };
       const bodies = Records.map(({ body }) => body);
       batches.push(bodies);
       records.push(...Records);
-      return handler(bodies, Records);
+      return handler(bodies, Records, trace);
     },
   });
   pollers.add(poller);

@@ -210,7 +210,7 @@ describe("a reader of a queue", () => {
       // In reverse order, the last one twice, and "lost" not at all the first time.
       return first.length === 0 ? [all] : [first.filter(({ body }) => body !== "lost"), first.slice(-1)];
     };
-    const { batches } = read(queue, reporting, () => nothing, change);
+    const { batches } = read(queue, reporting, () => nothing, { change });
     await send(queue, "a", "b", "lost");
     await emptied(queue);
     expect(batches).toEqual([["b", "a"], ["a"], ["lost"]]);

@@ -28,6 +28,8 @@ export interface FunctionDefinition {
   readonly timeout_seconds: number;
   /** Name of the log group that it writes to, where the template names one. */
   readonly log_group?: string;
+  /** Whether Lambda lets its messages come back to it any number of times. */
+  readonly may_recur?: true;
 }
 
 /** Input to the start of an environment. */
@@ -127,7 +129,7 @@ export class Environment {
   /**
    * Hands over one request and waits. Rejects with FunctionTimeout when the function's timeout passes and with
    * FunctionCrash when its process ends; in both cases the environment is gone.
-   * @param trace the trace header of who invokes it; without it the invocation begins a trace
+   * @param trace the trace header of who invokes it; without a root in it the invocation begins a trace
    */
   async invoke(event: unknown, trace?: string): Promise<InvocationOutcome> {
     if (this.work !== undefined) throw new Error("The environment is at work.");
@@ -140,8 +142,9 @@ export class Environment {
       const timer = setTimeout(() => this.timeOut(id), timeout_seconds * 1000);
       this.work = { id, started_ms: now, timer, done, failed };
     });
-    const trace_id =
-      trace ?? `Root=1-${Math.floor(now / 1000).toString(16)}-${id.replaceAll("-", "").slice(0, 24)};Sampled=0`;
+    const root = `Root=1-${Math.floor(now / 1000).toString(16)}-${id.replaceAll("-", "").slice(0, 24)};Sampled=0`;
+    // A trace header without a root begins a trace as well, and says what it has to say of it.
+    const trace_id = trace?.includes("Root=") ? trace : [root, trace].filter((part) => part !== undefined).join(";");
     const request = { id, event, function_arn: arn, deadline_ms: now + timeout_seconds * 1000, trace_id };
     this.child?.input.write(`${JSON.stringify(request)}\n`);
     return outcome;

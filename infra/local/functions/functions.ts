@@ -76,6 +76,7 @@ export function functionDefinition(resource: Resource): FunctionDefinition {
     memory_mb: Number(memory ?? 128),
     timeout_seconds: Number(timeout ?? 3),
     ...(typeof group === "string" && { log_group: group }),
+    ...(properties["RecursiveLoop"] === "Allow" && { may_recur: true }),
   };
 }
 

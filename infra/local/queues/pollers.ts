@@ -1,6 +1,7 @@
 import type { FunctionDefinition, InvocationOutcome } from "../functions/functions.ts";
 import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
+import { lineageAfter, passesOf, passesOfLambda } from "./lineage.ts";
 import { isFifo, type Queues } from "./queues.ts";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -43,7 +44,8 @@ export interface PollerHost {
   readonly queues: Pick<Queues, "call">;
   readonly region: string;
   readonly change?: BatchChange | undefined;
-  invoke(name: string, event: unknown): Promise<InvocationOutcome>;
+  /** @param trace what the trace header says of the passes over these messages */
+  invoke(name: string, event: unknown, trace: string): Promise<InvocationOutcome>;
 }
 
 /** Most messages that one ReceiveMessage returns. */
@@ -225,9 +227,12 @@ export class QueuePoller {
   }
 
   /** Hands a batch over and deletes what was done; the rest comes back when its visibility timeout passes. */
-  private async deliver(records: readonly QueueRecord[]): Promise<void> {
+  private async deliver(received: readonly QueueRecord[]): Promise<void> {
     const { change } = this.host;
     const { queue, function: target } = this.mapping;
+    const records = received.filter((record) => !this.isEndless(record));
+    await this.delete(received.filter((record) => !records.includes(record)));
+    if (records.length === 0) return;
     const batches = change === undefined ? [records] : change({ queue, functionName: target.name, records });
     const failed = new Set<string>();
     await Promise.all(
@@ -236,7 +241,19 @@ export class QueuePoller {
       }),
     );
     const seen = new Set(batches.flat().map(({ messageId }) => messageId));
-    const done = records.filter(({ messageId }) => seen.has(messageId) && !failed.has(messageId));
+    await this.delete(records.filter(({ messageId }) => seen.has(messageId) && !failed.has(messageId)));
+  }
+
+  /** Whether Lambda ends the chain that a message belongs to, which it does without a word to the function. */
+  private isEndless(record: QueueRecord): boolean {
+    const { path, function: target } = this.mapping;
+    if (target.may_recur === true || passesOf(target.arn, traceOf(record)) < passesOfLambda) return false;
+    process.stderr.write(`${path}: a chain of messages ended after ${passesOfLambda} passes of ${target.name}\n`);
+    return true;
+  }
+
+  private async delete(done: readonly QueueRecord[]): Promise<void> {
+    const { queue } = this.mapping;
     for (let at = 0; at < done.length; at += maxReceived) {
       const some = done.slice(at, at + maxReceived);
       const entries = some.map(({ receiptHandle }, id) => ({ Id: String(id), ReceiptHandle: receiptHandle }));
@@ -248,8 +265,11 @@ export class QueuePoller {
   private async failedOf(batch: readonly QueueRecord[]): Promise<readonly string[]> {
     const all = batch.map(({ messageId }) => messageId);
     if (all.length === 0) return [];
+    const { name, arn } = this.mapping.function;
+    // An invocation has one header: where messages of several chains meet, no chain is ended before its time.
+    const [youngest] = batch.map(traceOf).toSorted((one, other) => passesOf(arn, one) - passesOf(arn, other));
     const outcome = await this.host
-      .invoke(this.mapping.function.name, { Records: batch })
+      .invoke(name, { Records: batch }, lineageAfter(arn, youngest))
       .catch((error: unknown): InvocationOutcome => ({ payload: String(error), functionError: "Unhandled" }));
     if (outcome.functionError !== undefined) return all;
     if (!this.mapping.reports_failures || outcome.payload === null || outcome.payload === undefined) return [];
@@ -274,6 +294,11 @@ export class QueuePoller {
     });
     clearTimeout(timer);
   }
+}
+
+/** The trace header that came with a message. */
+function traceOf({ attributes }: QueueRecord): string | undefined {
+  return attributes["AWSTraceHeader"];
 }
 
 /** A message of ReceiveMessage in the words of Lambda's event. */

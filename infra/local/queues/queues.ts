@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { AwsError } from "../aws-error.ts";
 import { AssemblyError, type Resource } from "../template/assembly.ts";
 import { isRecord } from "../template/intrinsics.ts";
+import { traceOfMessage } from "./lineage.ts";
 import { LocalQueue, type QueueClock, type QueueCounts } from "./queue.ts";
 import { type Message, QueueStore } from "./queue-store.ts";
 
@@ -75,14 +76,14 @@ export class Queues {
     return this.known(url).queue.settings.arn;
   }
 
-  /** Does a call that is allowed. Rejects with the AwsError of SQS. */
-  async call(operation: string, body: Body): Promise<Body> {
+  /** Does a call that is allowed, with the trace header of its caller. Rejects with the AwsError of SQS. */
+  async call(operation: string, body: Body, trace?: string): Promise<Body> {
     const known = this.known(body["QueueUrl"]);
     switch (operation) {
       case "SendMessage":
-        return this.sendOne(known, body);
+        return this.sendOne(known, body, trace);
       case "SendMessageBatch":
-        return inBatch(body, (entry) => this.sendOne(known, entry));
+        return inBatch(body, (entry) => this.sendOne(known, entry, trace));
       case "ReceiveMessage":
         return this.receive(known, body);
       case "DeleteMessage":
@@ -151,7 +152,7 @@ export class Queues {
     };
   }
 
-  private sendOne({ queue, content_based, delay_seconds }: Known, message: Body): Body {
+  private sendOne({ queue, content_based, delay_seconds }: Known, message: Body, traceOfCall?: string): Body {
     const { MessageBody: body, MessageAttributes: attributes } = message;
     const { fifo } = queue.settings;
     if (typeof body !== "string" || body === "") throw missing("MessageBody");
@@ -176,7 +177,7 @@ export class Queues {
       const either = "ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly";
       throw invalid(`The queue should either have ${either}`);
     }
-    const trace = traceIn(message);
+    const trace = traceOfMessage(traceIn(message), traceOfCall);
     const draft = {
       body,
       ...(group !== undefined && { group }),

@@ -77,12 +77,12 @@ const table: TypeRule = {
 const lambdaFunction: TypeRule = {
   properties: [
     ...["FunctionName", "Handler", "Runtime", "Code", "Environment", "MemorySize", "Timeout", "Role", "Layers"],
+    "RecursiveLoop",
   ],
   idle: {
     Architectures: "the code is JavaScript",
     Description: text,
     LoggingConfig: "logs are files here",
-    RecursiveLoop: "no chain of messages is ended here",
     ReservedConcurrentExecutions: "one machine runs a few environments at a time anyway",
     Tags: cost,
     TracingConfig: "no traces are kept here",
