@@ -135,6 +135,8 @@ export const limits = {
     /** How long API Gateway keeps an authorizer's answer; a revoked application is out within this time. */
     cache_seconds: 60,
   },
+  /** Share of the requests of which a trace is recorded: a million traces cost 5 USD. */
+  traces: { share: 0.05 },
   rate: {
     /** Requests per application in one clock minute (spec 8). */
     per_minute: 1000,

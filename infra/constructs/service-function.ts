@@ -38,6 +38,8 @@ export interface ServiceFunctionProps {
   readonly reservedConcurrency?: number;
   /** How often in a row it works on a message that itself sent, see `BackgroundRow`. */
   readonly passes?: Passes;
+  /** Whether API Gateway invokes it for a request of the REST API, which then decides whether it records a trace. */
+  readonly traced?: boolean;
 }
 
 /** Name of the metadata of a function with the most passes over a message of its own. */
@@ -58,12 +60,14 @@ export class ServiceFunction extends Construct {
     const logGroup = props.logGroup ?? functionLogs(this, "Logs", config);
     const logging = allow("Log", ["logs:CreateLogStream", "logs:PutLogEvents"], [logGroup.logGroupArn]);
     const granted = config.leadingKeys ? props.statements : withoutLeadingKeys(props.statements);
-    const tracing = allow("Trace", ["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"]);
+    const tracing = props.traced ? [allow("Trace", ["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"])] : [];
     this.role = new Role(this, "Role", {
       assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
-      inlinePolicies: { function: new PolicyDocument({ statements: [...granted, logging, tracing] }) },
+      inlinePolicies: { function: new PolicyDocument({ statements: [...granted, logging, ...tracing] }) },
     });
-    acknowledge(this.role, "AwsSolutions-IAM5[Resource::*]", "The X-Ray actions know no resource but *.");
+    if (props.traced) {
+      acknowledge(this.role, "AwsSolutions-IAM5[Resource::*]", "The X-Ray actions know no resource but *.");
+    }
     this.lambda = new LambdaFunction(this, "Function", {
       functionName: name,
       description: props.description,
@@ -82,7 +86,9 @@ export class ServiceFunction extends Construct {
       systemLogLevelV2: SystemLogLevel.WARN,
       // The functions choose by LOG_LEVEL themselves. A line of a metric has no level, counts as INFO, and must pass.
       applicationLogLevelV2: ApplicationLogLevel.DEBUG,
-      tracing: Tracing.ACTIVE,
+      // Where the gateway does not decide, Lambda would trace one invocation a second and 5 % of the others, which no
+      // rule changes (AWS docs: Lambda with X-Ray): nearly each run of a quiet stage, at 5 USD a million.
+      tracing: props.traced ? Tracing.ACTIVE : Tracing.PASS_THROUGH,
       environment: { ...props.environment },
       ...(props.passes === "allow" && { recursiveLoop: RecursiveLoop.ALLOW }),
     });

@@ -111,6 +111,7 @@ export class BackgroundFunctions {
       id,
       description,
       timeoutSeconds,
+      ...(row.trigger.authorizer && { traced: true }),
       statements: [
         ...row.statements(context),
         ...this.triggerStatements(row),

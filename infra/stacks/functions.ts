@@ -18,6 +18,8 @@ export interface FunctionProps {
   readonly timeoutSeconds?: number;
   readonly reservedConcurrency?: number;
   readonly passes?: Passes;
+  /** Whether the gateway invokes it for requests, and so decides about its traces. */
+  readonly traced?: boolean;
   /** Nested stack, when not the folder's. */
   readonly nestedStack?: string;
   /** Log group, when not one of its own. */
@@ -60,6 +62,7 @@ export class FunctionStacks {
       ...(props.timeoutSeconds !== undefined && { timeoutSeconds: props.timeoutSeconds }),
       ...(props.logGroup !== undefined && { logGroup: props.logGroup }),
       ...(props.passes !== undefined && { passes: props.passes }),
+      ...(props.traced !== undefined && { traced: props.traced }),
       ...(props.reservedConcurrency !== undefined && { reservedConcurrency: props.reservedConcurrency }),
     });
   }

@@ -142,6 +142,7 @@ export class ServiceStack extends Stack {
       id: route.id,
       description: describeRoute(route),
       logGroup: this.requestLogs,
+      traced: true,
       statements: [
         ...routeStatements(route, arns),
         ...this.ladder.sendStatements(queues),

@@ -37,7 +37,7 @@ export function invocationTrace(): string {
 /** Lets what this invocation calls record no trace, whether the invocation itself does or not. */
 export function endTrace(): void {
   const trace = invocationTrace();
-  if (trace !== "") process.env["_X_AMZN_TRACE_ID"] = trace.replace("Sampled=1", "Sampled=0");
+  if (trace !== "") process.env["_X_AMZN_TRACE_ID"] = `${trace.replace(/;Sampled=[01?]/, "")};Sampled=0`;
 }
 
 /**

@@ -16,6 +16,7 @@ describe("functions", () => {
       const expected = routes.filter((route) => route.stages.includes(stage)).length + backgroundOf(stage).length;
       expect(functions).toHaveLength(expected);
       const ids = [...routes, ...backgroundOf(stage)].map(({ id }) => id);
+      const traced = new Set(["authorize", ...routes.map(({ id }) => id)].map((id) => functionName(stage, id)));
       const memories = new Map(ids.map((id) => [functionName(stage, id), memoryOf(id)]));
       for (const { properties } of functions) {
         expect(properties).toMatchObject({
@@ -23,7 +24,7 @@ describe("functions", () => {
           Architectures: ["arm64"],
           MemorySize: memories.get(String(properties["FunctionName"])),
           Handler: "index.handler",
-          TracingConfig: { Mode: "Active" },
+          TracingConfig: { Mode: traced.has(String(properties["FunctionName"])) ? "Active" : "PassThrough" },
         });
         expect(properties["FunctionName"]).toMatch(new RegExp(`^brokerage-${stage}-[a-z-]+$`));
       }

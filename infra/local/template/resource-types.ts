@@ -329,6 +329,7 @@ const idleTypes: Readonly<Record<string, Omit<TypeRule, "properties">>> = {
     attributes: (names, name) => ({ Arn: `${arn("logs", names, `log-group:${name}`)}:*` }),
   },
   "AWS::Logs::MetricFilter": { without_effect: "there are no metrics here", physicalId: shortId },
+  "AWS::XRay::SamplingRule": { without_effect: "no traces are kept here", physicalId: shortId },
   "AWS::Logs::QueryDefinition": { without_effect: "a saved text of CloudWatch's pages", physicalId: shortId },
   "AWS::SNS::Topic": {
     without_effect: "only alarms and budgets publish to it",
