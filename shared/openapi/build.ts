@@ -91,7 +91,9 @@ A WebSocket sends events, accounts, quotes and commands as they change, with the
 \`GET /asyncapi.json\` describes it. Browsers connect with a ticket of \`POST /stream_tickets\`.
 
 ## Versions
-Within a version, members, operations, codes and event types are only added. Ignore those that you do not know.`;
+Within a version, members, operations, codes, event types and other values are only added. Ignore members, codes and
+event types that you do not know. \`x-extensible-enum\` lists the values that a member of a response has today: show
+another one as it is and treat it as "other". An unknown status is not final.`;
 
 const mediaTypes: Readonly<Record<NonNullable<Route["media"]>, readonly string[]>> = {
   json: ["application/json"],

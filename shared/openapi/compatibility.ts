@@ -1,4 +1,5 @@
 import type { JsonObject, OpenApi } from "./document.ts";
+import { isClosedChoice, wordsOf } from "./open-enums.ts";
 
 /** Direction of a value: what a caller sends may become wider, what they receive may become richer. */
 type Direction = "sent" | "answered";
@@ -6,6 +7,8 @@ type Direction = "sent" | "answered";
 interface Sides {
   readonly before: OpenApi;
   readonly after: OpenApi;
+  /** Pairs of components that were compared: the first place that has them reports for all. */
+  readonly compared: Set<string>;
 }
 
 interface Place {
@@ -17,14 +20,16 @@ interface Place {
  * Changes of the later document that break clients of the earlier one, in sentences: a removed operation, response,
  * member of a response or media type; a member or parameter that is required now; a narrower type, bound, pattern or
  * enumeration of a request; a changed type of a response. Within a version the API only grows (RFC 9205 4.15);
- * enumerations of responses may grow, since clients must accept unknown values.
+ * enumerations of responses may grow, and none of them is closed, since clients must accept unknown values (ADR 0088).
+ * A delivery to a webhook endpoint is what its receiver is answered with.
  */
 export function breakingChanges(before: OpenApi, after: OpenApi): string[] {
+  const sides: Sides = { before, after, compared: new Set() };
   return Object.entries(before.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, old]) => {
       const name = `${method.toUpperCase()} ${path}`;
       const now = after.paths[path]?.[method];
-      return now === undefined ? [`${name} is gone`] : operationChanges(name, old, now, { before, after });
+      return now === undefined ? [`${name} is gone`] : operationChanges(name, old, now, sides);
     }),
   );
 }
@@ -42,7 +47,19 @@ function operationChanges(name: string, old: JsonObject, now: JsonObject, sides:
     ...parameterChanges(name, old, now, sides),
     ...bodyChanges(name, old, now, sides),
     ...answerChanges(name, old, now, sides),
+    ...deliveryChanges(old, now, sides),
   ];
+}
+
+/** Callbacks have one address with one request each. */
+function deliveryChanges(old: JsonObject, now: JsonObject, sides: Sides): string[] {
+  const deliveries = Object.entries((old["callbacks"] ?? {}) as Record<string, JsonObject>);
+  return deliveries.flatMap(([type, delivery]) => {
+    const other = ((now["callbacks"] ?? {}) as Record<string, JsonObject>)[type];
+    if (other === undefined) return [`${type} is no longer delivered`];
+    const [was, is] = [delivery, other].map((one) => (Object.values(one)[0] as JsonObject)["post"] as JsonObject);
+    return contentChanges(type, "answered", was?.["requestBody"], is?.["requestBody"], sides);
+  });
 }
 
 function parametersOf(operation: JsonObject, document: OpenApi): Map<string, JsonObject> {
@@ -98,20 +115,24 @@ function contentChanges(where: string, direction: Direction, old: unknown, now: 
   });
 }
 
-function schemaChanges(old: JsonObject, now: JsonObject, place: Place, sides: Sides, depth = 0): string[] {
+function schemaChanges(old: JsonObject, now: JsonObject, place: Place, sides: Sides): string[] {
+  const { where, direction } = place;
+  const pair = JSON.stringify([direction, old["$ref"], now["$ref"]]);
+  if (old["$ref"] !== undefined && sides.compared.has(pair)) return [];
+  sides.compared.add(pair);
   const was = merged(old, sides.before);
   const is = merged(now, sides.after);
-  // A schema that refers to itself is compared to a depth that no resource reaches.
-  if (depth > 12) return [];
-  const { where, direction } = place;
   if (was["type"] !== is["type"] && is["type"] !== undefined) return [`${where} is ${is["type"]}, not ${was["type"]}`];
   return [
     ...(direction === "sent" ? narrowings(was, is, where) : looseAnswers(was, is, where)),
     ...wordChanges(was, is, place),
-    ...memberChanges(was, is, place, sides, depth),
-    ...(was["items"] !== undefined && is["items"] !== undefined
-      ? schemaChanges(was["items"] as JsonObject, is["items"] as JsonObject, inside(place, "[]"), sides, depth + 1)
-      : []),
+    ...memberChanges(was, is, place, sides),
+    ...formChanges(was, is, place, sides),
+    ...["items", "additionalProperties"].flatMap((name) => {
+      const [before, after] = [was[name], is[name]];
+      if (typeof before !== "object" || typeof after !== "object") return [];
+      return schemaChanges(before as JsonObject, after as JsonObject, inside(place, "[]"), sides);
+    }),
   ];
 }
 
@@ -148,15 +169,46 @@ function looseAnswers(was: JsonObject, is: JsonObject, where: string): string[] 
   return was["nullable"] !== true && is["nullable"] === true ? [`${where} may be null now`] : [];
 }
 
-/** Values of an enumeration stay: senders must be understood, and receivers may wait for one. New ones may be added. */
+/**
+ * Values of an enumeration stay: senders must be understood, and receivers may wait for one. New ones may be added.
+ * Requests may list none any more; an answer that lists several leaves the list open.
+ */
 function wordChanges(was: JsonObject, is: JsonObject, { where, direction }: Place): string[] {
-  if (!Array.isArray(is["enum"])) return [];
-  if (!Array.isArray(was["enum"])) return direction === "sent" ? [`${where} takes certain words only now`] : [];
-  const words = new Set(is["enum"] as unknown[]);
-  return was["enum"].filter((word) => word !== null && !words.has(word)).map((word) => `${where} has lost ${word}`);
+  const [before, after] = [wordsOf(was), wordsOf(is)];
+  if (direction === "sent" && is["enum"] === undefined) return [];
+  if (direction === "sent" && was["enum"] === undefined) return [`${where} takes certain words only now`];
+  const lost = (before ?? [])
+    .filter((word) => !(after ?? []).includes(word))
+    .map((word) => `${where} has lost ${word}`);
+  const closed = direction === "answered" && isClosedChoice(is) ? [`${where} can only be ${after?.join(", ")}`] : [];
+  return [...closed, ...lost];
 }
 
-function memberChanges(was: JsonObject, is: JsonObject, place: Place, sides: Sides, depth: number): string[] {
+/** Forms that a value may have: all that there were remain, and requests may have further ones. */
+function formChanges(was: JsonObject, is: JsonObject, place: Place, sides: Sides): string[] {
+  return ["oneOf", "anyOf"].flatMap((kind) => {
+    const now = formsOf(is[kind], sides.after);
+    return [...formsOf(was[kind], sides.before)].flatMap(([name, form]) => {
+      const other = now.get(name);
+      const inner = inside(place, ` (${name})`);
+      return other === undefined ? [`${inner.where} is gone`] : schemaChanges(form, other, inner, sides);
+    });
+  });
+}
+
+/** Forms by what tells them apart: the values of members that have a single one, else their place in the list. */
+function formsOf(forms: unknown, document: OpenApi): Map<string, JsonObject> {
+  const named = new Map<string, JsonObject>();
+  for (const form of Array.isArray(forms) ? (forms as JsonObject[]) : []) {
+    const members = Object.values((merged(form, document)["properties"] ?? {}) as Record<string, JsonObject>);
+    const single = members.map((member) => wordsOf(member) ?? []).filter(({ length }) => length === 1);
+    const name = single.flat().join(" ");
+    named.set(name === "" || named.has(name) ? String(named.size) : name, form);
+  }
+  return named;
+}
+
+function memberChanges(was: JsonObject, is: JsonObject, place: Place, sides: Sides): string[] {
   const old = (was["properties"] ?? {}) as Record<string, JsonObject>;
   const now = (is["properties"] ?? {}) as Record<string, JsonObject>;
   const required = (schema: JsonObject) => new Set((schema["required"] ?? []) as string[]);
@@ -169,7 +221,7 @@ function memberChanges(was: JsonObject, is: JsonObject, place: Place, sides: Sid
     ...Object.entries(old).flatMap(([name, schema]) => {
       const other = now[name];
       if (other === undefined) return [`${place.where}: ${name} is gone`];
-      return schemaChanges(schema, other, inside(place, `/${name}`), sides, depth + 1);
+      return schemaChanges(schema, other, inside(place, `/${name}`), sides);
     }),
   ];
 }
@@ -186,9 +238,12 @@ function followed(node: JsonObject, document: OpenApi): JsonObject {
   return steps.reduce<unknown>((at, step) => (at as JsonObject | undefined)?.[step], document) as JsonObject;
 }
 
-/** A schema with its references and compositions merged. */
+/** A schema with its references and compositions merged; members and demands of all parts count. */
 function merged(node: JsonObject, document: OpenApi): JsonObject {
   const { allOf, ...own } = followed(node, document);
-  const parts = ((allOf ?? []) as JsonObject[]).map((part) => merged(part, document));
-  return Object.assign({}, ...parts, own);
+  const parts = [...((allOf ?? []) as JsonObject[]).map((part) => merged(part, document)), own];
+  if (parts.length === 1) return own;
+  const properties = Object.assign({}, ...parts.map((part) => part["properties"]));
+  const required = parts.flatMap((part) => (part["required"] ?? []) as string[]);
+  return Object.assign({}, ...parts, { properties, required });
 }

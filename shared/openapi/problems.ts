@@ -1,6 +1,7 @@
 import { type ProblemCode, problemCodes, problemKind, problemType } from "../schema/problem.ts";
 import type { JsonObject } from "./document.ts";
 import { exampleRequestId } from "./examples/identifiers.ts";
+import { openEnum } from "./open-enums.ts";
 import { referenceTo } from "./schemas.ts";
 
 const integer = { type: "integer" };
@@ -27,7 +28,7 @@ const standardMembers: JsonObject = {
   instance: { ...text, description: "Path of the request." },
   code: {
     type: "string",
-    "x-extensible-enum": problemCodes,
+    [openEnum]: problemCodes,
     description: "Stable error code. New codes may be added within a version; handle an unknown code by its status.",
   },
   request_id: { ...text, description: "Same as the `X-Request-Id` header; include it in support requests." },
@@ -90,7 +91,7 @@ const furtherMembers: JsonObject = {
   currency: { ...text, description: "Currency of the amount in the same problem." },
   "violated-policies": {
     type: "array",
-    items: { type: "string", enum: ["minute", "burst", "quotes", "feed", "feed_quotes"] },
+    items: { type: "string", [openEnum]: ["minute", "burst", "quotes", "feed", "feed_quotes"] },
     description: "With `rate_limit_exceeded`: the limits that were exceeded.",
   },
 };

@@ -43,6 +43,7 @@ import * as transaction from "../schema/transaction.ts";
 import * as webhook from "../schema/webhook.ts";
 import { Url } from "../schema/webhook.ts";
 import type { JsonObject } from "./document.ts";
+import { isClosedChoice, withOpenEnum } from "./open-enums.ts";
 
 /** Modules whose exported schemas become components under their exported names; add new modules here. */
 const modules: readonly object[] = [
@@ -90,6 +91,9 @@ const modules: readonly object[] = [
 const componentKinds = new Set(["object", "record", "enum"]);
 
 const referencePrefix = "#/components/schemas/";
+
+/** `CurrencyValue` is the open copy of `Currency`. */
+const openSuffix = "Value";
 
 /** Reference to a component: `#/components/schemas/<name>`. */
 export function referenceTo(name: string): string {
@@ -152,20 +156,47 @@ export function componentName(schema: $ZodType, where: string): string {
 
 /**
  * Component schemas for the given bodies and replies and all they refer to, sorted by name. Bodies stay closed where
- * their schema is; replies are open, because a later version may add members.
+ * their schema is. Replies are open, because a later version may add members and values of enumerations (ADR 0088). A
+ * component that is both sent and answered and contains an enumeration has an open copy for replies,
+ * `<name>Value`.
  */
 export function componentSchemas(
   bodies: readonly $ZodType[],
   replies: readonly $ZodType[],
 ): Record<string, JsonObject> {
   const converted = convert([...bodies, ...replies]);
-  const closed = reachable(namesOf(bodies), converted);
-  const used = reachable([...namesOf(bodies), ...namesOf(replies)], converted);
-  const chosen = Object.entries(converted).filter(([name]) => used.has(name));
-  const finished = chosen.map(
-    ([name, json]) => [name, closed.has(name) ? json : (opened(json) as JsonObject)] as const,
-  );
-  return Object.fromEntries(finished.sort(([a], [b]) => (a < b ? -1 : 1)));
+  const sent = reachable(namesOf(bodies), converted);
+  const answered = reachable(namesOf(replies), converted);
+  const copied = new Set([...sent].filter((name) => answered.has(name) && hasChoice(name, converted)));
+  const whole = namesOf(replies).filter((name) => copied.has(name));
+  if (whole.length > 0) throw new Error(`A reply needs a schema of its own, not that of a body: ${whole.join(", ")}.`);
+  const closed = [...sent].map((name) => [name, converted[name]] as const);
+  const open = [...answered]
+    .filter((name) => !sent.has(name) || copied.has(name))
+    .map((name) => [copied.has(name) ? openName(name) : name, opened(converted[name], copied)] as const);
+  return Object.fromEntries([...closed, ...open].sort(([a], [b]) => (a < b ? -1 : 1))) as Record<string, JsonObject>;
+}
+
+/** Name of the open copy of a component that requests have too. */
+function openName(name: string): string {
+  return `${name}${openSuffix}`;
+}
+
+/** Name of the component that an open copy is of; another name is returned as it is. */
+export function closedName(name: string): string {
+  return name.endsWith(openSuffix) ? name.slice(0, -openSuffix.length) : name;
+}
+
+/** Whether a component, or one that it refers to, has an enumeration of several values. */
+function hasChoice(name: string, components: Record<string, JsonObject>): boolean {
+  let found = false;
+  for (const one of reachable([name], components)) {
+    mapObjects(components[one], (json) => {
+      found ||= isClosedChoice(json);
+      return json;
+    });
+  }
+  return found;
 }
 
 /** JSON Schema of one query parameter. */
@@ -290,11 +321,13 @@ function inlineNullable(node: unknown, components: Record<string, JsonObject>): 
   });
 }
 
-function opened(node: unknown): unknown {
+/** A schema as replies have it; `copied` names the components to whose open copies it refers. */
+function opened(node: unknown, copied: ReadonlySet<string>): unknown {
   return mapObjects(node, (json) => {
-    if (json["additionalProperties"] !== false) return json;
     const { additionalProperties, ...rest } = json;
-    return rest;
+    const open = withOpenEnum(additionalProperties === false ? rest : json);
+    const target = String(open["$ref"]).slice(referencePrefix.length);
+    return copied.has(target) ? { ...open, $ref: referenceTo(openName(target)) } : open;
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Scope } from "../schema/scope.ts";
 import type { JsonObject } from "./document.ts";
+import { closedName } from "./schemas.ts";
 
 /** Descriptions of the scopes. */
 export const scopeTexts: Readonly<Record<Scope, string>> = {
@@ -252,6 +253,7 @@ const componentTexts: Readonly<Record<string, string>> = {
 
 /** A component schema with its description, if it has one. */
 export function withText(component: string, schema: JsonObject): JsonObject {
-  const text = componentTexts[component] ?? (component.endsWith("List") ? "One page of a list." : undefined);
+  const text =
+    componentTexts[closedName(component)] ?? (component.endsWith("List") ? "One page of a list." : undefined);
   return text === undefined ? schema : { ...schema, description: text };
 }

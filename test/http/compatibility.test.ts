@@ -39,7 +39,7 @@ const breaks: Record<string, (document: OpenApi) => void> = {
   "a word of a request that is gone": (document) =>
     Object.assign(member(document, "CreateAccountRequest", "type"), { enum: ["live"] }),
   "a word of an answer that is gone": (document) =>
-    (at(document, ...schemas, "TransactionStatus")["enum"] as string[]).pop(),
+    (at(document, ...schemas, "TransactionStatusValue")["x-extensible-enum"] as string[]).pop(),
   "a parameter that is gone": (document) => parameters(document).shift(),
   "a parameter that must be sent": (document) =>
     Object.assign(at(document, "components", "parameters", "limit"), { required: true }),
@@ -62,7 +62,8 @@ const additions: Record<string, (document: OpenApi) => void> = {
     Object.assign(at(document, ...schemas, "TradingAccount", "properties"), { more: { type: "string" } }),
   "a member of a request that may be left out": (document) =>
     Object.assign(at(document, ...schemas, "CreateAccountRequest", "properties"), { more: { type: "string" } }),
-  "a word of an answer": (document) => (at(document, ...schemas, "EventType")["enum"] as string[]).push("order.filled"),
+  "a word of an answer": (document) =>
+    (at(document, ...schemas, "EventType")["x-extensible-enum"] as string[]).push("order.filled"),
   "a wider bound of a request": (document) =>
     Object.assign(member(document, "CreateAccountRequest", "leverage"), { maximum: 2000 }),
   "an alternative of a pattern of a request": (document) =>
@@ -84,6 +85,56 @@ describe("the comparison of two documents", () => {
     const changed = structuredClone(current);
     change(changed);
     expect(breakingChanges(current, changed)).toEqual([]);
+  });
+});
+
+type Kind = "enum" | "x-extensible-enum";
+
+/** Schemas of a document that list several values. */
+function choicesIn(node: unknown, kind: Kind): JsonObject[] {
+  if (typeof node !== "object" || node === null) return [];
+  const words = (node as JsonObject)[kind];
+  const several = Array.isArray(words) && words.filter((word) => word !== null).length > 1;
+  const inner = Object.entries(node).filter(([step]) => !["example", "examples"].includes(step));
+  return [...(several ? [node as JsonObject] : []), ...inner.flatMap(([, value]) => choicesIn(value, kind))];
+}
+
+/** A copy of the document in which every list of the kind has one more value, and these values. */
+function planted(kind: Kind): { document: OpenApi; values: string[] } {
+  const document = structuredClone(current);
+  const choices = choicesIn(document, kind);
+  const values = choices.map((_, place) => `planted_${place}_`);
+  for (const [place, choice] of choices.entries()) (choice[kind] as string[]).push(values[place] ?? "");
+  return { document, values };
+}
+
+/** Those of the values that no break names. */
+const unnamed = (values: string[], breaks: string[]) => values.filter((value) => !breaks.join("\n").includes(value));
+
+describe("every list of values", () => {
+  it.each([
+    ["answers", "x-extensible-enum", 100],
+    ["requests", "enum", 30],
+  ] as const)("of %s may have one more, and lose none", (_, kind, least) => {
+    const { document, values } = planted(kind);
+    expect(values.length).toBeGreaterThan(least);
+    expect(breakingChanges(current, document)).toEqual([]);
+    expect(unnamed(values, breakingChanges(document, current))).toEqual([]);
+  });
+
+  it("of answers is open, and may not be closed or left out", () => {
+    const { document: open, values } = planted("x-extensible-enum");
+    const closed = structuredClone(open);
+    const silent = structuredClone(open);
+    for (const choice of choicesIn(closed, "x-extensible-enum")) {
+      choice["enum"] = choice["x-extensible-enum"];
+      delete choice["x-extensible-enum"];
+    }
+    for (const choice of choicesIn(silent, "x-extensible-enum")) delete choice["x-extensible-enum"];
+    expect(breakingChanges(current, current)).toEqual([]);
+    expect(unnamed(values, breakingChanges(open, closed))).toEqual([]);
+    expect(unnamed(values, breakingChanges(open, silent))).toEqual([]);
+    expect(breakingChanges(closed, open)).toEqual([]);
   });
 });
 

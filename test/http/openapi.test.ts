@@ -295,6 +295,22 @@ describe.each(routes.map((row) => [`${row.method} ${row.path}`, row] as const))(
   });
 });
 
+describe("a value that an answer's member does not have by the document", () => {
+  const account = replyExamples["TradingAccount"] as JsonObject;
+
+  it.each(["status", "type", "margin_status", "currency", "trading_mode"])("fails the tests as %s", (member) => {
+    expect(documentedFaults("TradingAccount", { ...account, [member]: `${account[member]}x` })).toEqual([
+      expect.stringContaining(`/${member} must be equal to one of the allowed values`),
+    ]);
+  });
+
+  it("fails the tests where null is allowed, and null passes", () => {
+    const transaction = replyExamples["Transaction"] as JsonObject;
+    expect(documentedFaults("Transaction", { ...transaction, outcome: null })).toEqual([]);
+    expect(documentedFaults("Transaction", { ...transaction, outcome: "unknwon" })).not.toEqual([]);
+  });
+});
+
 const rowsWithBody = routes.flatMap((row) =>
   row.body === undefined ? [] : [[`${row.method} ${row.path}`, row, row.body] as const],
 );

@@ -52,7 +52,7 @@ A connection lasts two hours, until its \`expires_at\`. \`expiring\` is sent one
 the service ends the connection within the last minute before it, so that \`closing\` with the code \`expired\` still
 arrives. The last message of a connection that the service ends is \`closing\` with its code. Connect again, with
 growing delays, except after \`access_ended\`. Ignore message types and members that you do not know: a later version
-may add some.`;
+may add some. It may also add values to an \`x-extensible-enum\`: show those as they are and treat them as "other".`;
 
 interface MessageText {
   readonly schema: $ZodType;

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { JsonObject, OpenApi, Operation } from "../../../shared/openapi/document.ts";
+import { openEnum } from "../../../shared/openapi/open-enums.ts";
 import { note } from "./notes.ts";
 
 /** One request and its answer, as they were on the wire. */
@@ -66,17 +67,21 @@ function judgeOf(): Judge {
   // Its addresses may hold any letter, also left of the sign (RFC 6531), which the package has no rule for.
   made.addFormat("idn-email", /^[^\s@]+@[^\s@]+$/u);
   made.addSchema({ components: { schemas: read.components.schemas } }, "sent");
-  // Integrators must bear members that they do not know; we must not send any that the document does not know.
+  // Integrators must bear members and values that they do not know; we must send none that the document does not know.
   made.addSchema({ components: { schemas: closed(read.components.schemas) } }, "answered");
   return { text, document: read, ajv: made, compiled: new Map() };
 }
 
-/** Objects with named members get no others; members of a composition are left alone, for they see a part each. */
+/**
+ * Objects with named members get no others, and open lists of values are closed; members of a composition are left
+ * alone, for they see a part each.
+ */
 function closed(node: unknown, composed = false): unknown {
   if (Array.isArray(node)) return node.map((one) => closed(one, composed));
   if (typeof node !== "object" || node === null) return node;
   const entries = Object.entries(node).map(([name, value]) => [name, closed(value, name === "allOf")] as const);
-  const copy = Object.fromEntries(entries);
+  const { [openEnum]: known, ...copy } = Object.fromEntries(entries);
+  if (Array.isArray(known)) copy["enum"] = [...known, ...(copy["nullable"] === true ? [null] : [])];
   const named = typeof copy["properties"] === "object" && copy["type"] === "object";
   return named && !composed && copy["additionalProperties"] === undefined
     ? { ...copy, additionalProperties: false }

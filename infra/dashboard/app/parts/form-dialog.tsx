@@ -214,6 +214,9 @@ function Choice({
   onChange,
 }: FieldViewProps & { readonly value: string }) {
   const id = useElementId();
+  const pairs = values.map(pairOf);
+  // A value that a later version of the service added is shown too: the first one of the list would not be true.
+  const shown = value === "" || pairs.some(([one]) => one === value) ? pairs : [pairOf(value), ...pairs];
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
@@ -226,7 +229,7 @@ function Choice({
         data-autofocus={focused || undefined}
         onChange={({ target }) => onChange(target.value)}
       >
-        {values.map(pairOf).map(([one, words]) => (
+        {shown.map(([one, words]) => (
           <option key={one} value={one}>
             {words}
           </option>

@@ -223,30 +223,26 @@ function Handover({ id }: { readonly id: string }) {
       ))}
       {proposals.map((proposal) => (
         <p key={`${proposal.resource_id} ${proposal.change}`}>
-          Open proposal: <Go to={proposalPath(proposal)}>{proposalWords[proposal.change]}</Go>,{" "}
-          {partWords[proposal.part]}, until <Clock at={proposal.expires_at} />.
+          Open proposal: <Go to={proposalPath(proposal)}>{wordOf(proposal.change)}</Go>, {wordOf(proposal.part)}, until{" "}
+          <Clock at={proposal.expires_at} />.
         </p>
       ))}
       {transactions.length > 0 && <p>{open} undecided transactions:</p>}
       {transactions.map(({ id: transaction, kind, part }) => (
         <p key={transaction}>
-          <Go to={addressWith("/transactions", { open: transaction })}>{inWords(kind)}</Go>, {partWords[part]}
+          <Go to={addressWith("/transactions", { open: transaction })}>{inWords(kind)}</Go>, {wordOf(part)}
         </p>
       ))}
     </div>
   );
 }
 
-type HandedOver = Schemas["OperatorHandover"];
-type Place = HandedOver["proposals"][number];
+type Place = Schemas["OperatorHandover"]["proposals"][number];
 
-const partWords: Readonly<Record<(Place | HandedOver["transactions"][number])["part"], string>> = {
+const ownWords: Readonly<Record<string, string>> = {
   made: "made by them",
   approved: "approved by them",
   needed: "which no one else could decide",
-};
-
-const proposalWords: Readonly<Record<Place["change"], string>> = {
   proposed_change: "role or status of an operator",
   proposed_approval_rules: "approval rules",
   proposed_four_eyes: "four eyes",
@@ -254,6 +250,9 @@ const proposalWords: Readonly<Record<Place["change"], string>> = {
   proposed_authoritative: "authority of a feed source",
   proposal: "resolution of a drift",
 };
+
+/** What is proposed, or what part an operator has in it, in words. */
+const wordOf = (name: string) => ownWords[name] ?? inWords(name);
 
 /** Where a proposal is decided. */
 function proposalPath({ resource_type, resource_id: id, source_id }: Place): string {
@@ -266,7 +265,7 @@ function proposalPath({ resource_type, resource_id: id, source_id }: Place): str
 /** A lower role does not reach applications: each keeps the scopes that it was given. */
 function LoweredRole({ operator, role }: { readonly operator: Operator; readonly role: string | undefined }) {
   const { environment } = useCaller();
-  const kept = roleWords.flatMap(([each]) => (each === role ? roleScopes(each, environment) : []));
+  const kept: readonly string[] = roleWords.flatMap(([each]) => (each === role ? roleScopes(each, environment) : []));
   if (operator.scopes.every((scope) => kept.includes(scope))) return null;
   return <Handover id={operator.id} />;
 }

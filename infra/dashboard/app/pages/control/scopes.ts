@@ -1,10 +1,10 @@
 import type { Schemas } from "../../api/types.ts";
 
 /** A scope that an application or a role can hold. */
-export type Scope = Schemas["ApiApplication"]["scopes"][number];
+export type Scope = Schemas["CreateApplicationRequest"]["scopes"][number];
 
 /** A role of an operator. */
-export type Role = Schemas["Operator"]["role"];
+export type Role = Schemas["CreateOperatorRequest"]["role"];
 
 /** A row of the choice of scopes: what they are about, and each with its word and what it allows. */
 export interface ScopeGroup {

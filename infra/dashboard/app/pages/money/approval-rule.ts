@@ -2,7 +2,7 @@ import type { Schemas } from "../../api/types.ts";
 import { grouped, inWords } from "../../parts/format.ts";
 
 /** An approval rule of the settings. */
-export type Rule = Schemas["ApprovalRule"];
+export type Rule = Schemas["ApprovalRuleValue"];
 
 /** A rule in words: `Withdrawal over 5,000.00 USD: 2 approvers of finance or owner`. */
 export function ruleText({ kind, over, approvers, roles }: Rule): string {
