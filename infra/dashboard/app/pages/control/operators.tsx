@@ -223,14 +223,14 @@ function Handover({ id }: { readonly id: string }) {
       ))}
       {proposals.map((proposal) => (
         <p key={`${proposal.resource_id} ${proposal.change}`}>
-          Open proposal: <Go to={proposalPath(proposal)}>{wordOf(proposal.change)}</Go>, {wordOf(proposal.part)}, until{" "}
+          Open proposal: <Go to={proposalPath(proposal)}>{nounOf(proposal.change)}</Go>, {nounOf(proposal.part)}, until{" "}
           <Clock at={proposal.expires_at} />.
         </p>
       ))}
       {transactions.length > 0 && <p>{open} undecided transactions:</p>}
       {transactions.map(({ id: transaction, kind, part }) => (
         <p key={transaction}>
-          <Go to={addressWith("/transactions", { open: transaction })}>{inWords(kind)}</Go>, {wordOf(part)}
+          <Go to={addressWith("/transactions", { open: transaction })}>{inWords(kind)}</Go>, {nounOf(part)}
         </p>
       ))}
     </div>
@@ -252,7 +252,7 @@ const ownWords: Readonly<Record<string, string>> = {
 };
 
 /** What is proposed, or what part an operator has in it, in words. */
-const wordOf = (name: string) => ownWords[name] ?? inWords(name);
+const nounOf = (name: string) => ownWords[name] ?? inWords(name);
 
 /** Where a proposal is decided. */
 function proposalPath({ resource_type, resource_id: id, source_id }: Place): string {
