@@ -171,6 +171,16 @@ export const limits = {
     /** Partitions of accounts that one page asks for positions concurrently. */
     queries_at_once: 25,
   },
+  /** `GET /clients?search=`. Characters are code points of the folded text. */
+  search: {
+    min_characters: 2,
+    max_characters: 64,
+    /** UTF-16 units before folding, which drops signs and spaces. */
+    max_raw_characters: 256,
+    /** Digits from which on a text is the beginning of the number of an account. */
+    min_number_digits: 3,
+    max_items: 25,
+  },
   idempotency: {
     /** How long a stored answer is given again. */
     kept_seconds: 24 * 3600,

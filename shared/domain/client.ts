@@ -15,6 +15,7 @@ import {
 } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 import { mergeMetadata } from "./metadata.ts";
+import { findAgain, findNew } from "./people/finding.ts";
 import { type DrawnPersonKey, keepPersonKey } from "./people/person-key.ts";
 
 /** A client as it is stored: the wire's fields, with two counters that move outside its version. */
@@ -141,6 +142,7 @@ export function openClient(request: CreateClient, keys: DrawnPersonKey, context:
   return { ok: true, result: client, changes, events: [clientEvent("client.created", client)] };
 }
 
+    ...findNew(client),
 /** Decides `PATCH /clients/{id}`. An empty patch, or one that says what is already so, changes nothing. */
 export function amendClient(client: Client, patch: Patch, context: Context): Decision<Client> {
   const status = amendStatus(client, patch, context);
@@ -218,6 +220,7 @@ function changed(client: Client, made: Client, context: Context): Decision<Clien
       clientEvent(type, after, previous),
     ),
   };
+      ...findAgain(client, after),
 }
 
 function amendVerification(

@@ -7,6 +7,7 @@ import type { TransactionState } from "../schema/transaction.ts";
 import type { Account, Balance } from "./account.ts";
 import type { AuditedChange } from "./audit/changes.ts";
 import type { SealedValues } from "./audit/personal.ts";
+import type { Findable } from "./people/finding.ts";
 import type { CorrectionLeg, UnjoinedLeg } from "./transaction-legs.ts";
 
 /** Who causes a change: an application or an operator of the tenant, or the service itself. */
@@ -150,7 +151,8 @@ export type StoredItem = object;
  * `after` on the condition that the version is still that of `before`; `adjust` adds and sets on stated requirements
  * without comparing a version (ADR 0002), and for a balance carries what was read and what is left; `claim` and
  * `release` are uniqueness markers. `list` and `unlist` write and delete the marker of an unjoined leg, whatever is
- * there: the transaction that is written with it is what is compared.
+ * there: the transaction that is written with it is what is compared. So do `find` and `unfind` with what a client is
+ * found by.
  */
 export type Change =
   | { readonly op: "create"; readonly entity: EntityName; readonly item: StoredItem }
@@ -177,7 +179,8 @@ export type Change =
       /** Its owner has ended: the name leads to it until another one claims it. */
       readonly ended?: true;
     }
-  | { readonly op: "list" | "unlist"; readonly leg: UnjoinedLeg | CorrectionLeg };
+  | { readonly op: "list" | "unlist"; readonly leg: UnjoinedLeg | CorrectionLeg }
+  | { readonly op: "find" | "unfind"; readonly item: Findable };
 
 /** A change from one version of an item to the next. */
 export interface Update<E extends string, T> {

@@ -161,6 +161,7 @@ function accountMarkers(account: Account, drawn: boolean): Change[] {
   const taken = (field: string) => [{ pointer: `#/${field}`, code: "taken", detail: "belongs to another account" }];
   const changes: Change[] = [
     {
+    { op: "find", item: { tenant_id, client_id, account_id, number } },
       op: "claim",
       kind: "account_number",
       value: account.number,

@@ -1,6 +1,9 @@
+import { type FindTexts, wantedBy } from "../domain/people/finding.ts";
+import { limits } from "../limits.ts";
 import { timePart } from "../runtime/ids.ts";
 import type { PageRequest } from "../table/list.ts";
 import { type ListPlace, pageRequest } from "./page.ts";
+import { HttpProblem } from "./problem.ts";
 
 /** Filters of the list of clients. */
 export const clientFilters = ["status", "verification_status", "country", "email", "external_id", "tag"];
@@ -149,4 +152,37 @@ export function and(a: Pick<PageRequest, "keep">, b: Pick<PageRequest, "keep">):
   const [first, second] = [a.keep, b.keep];
   if (first === undefined || second === undefined) return first === undefined ? b : a;
   return { keep: (entry) => first(entry) && second(entry) };
+}
+
+/** What a search of clients looks for. */
+export interface Search {
+  readonly texts: FindTexts;
+  readonly external_id: string;
+  readonly limit: number;
+}
+
+/**
+ * The search that a query of the list of clients is; undefined where it filters or lists.
+ * @throws HttpProblem `invalid_parameter` for a text that is too short or too long, and for other parameters with it
+ */
+export function searchIn(query: Query): Search | undefined {
+  const { search, limit: asked, ...others } = query;
+  if (search === undefined) return undefined;
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw refusedParameter(other, "not_allowed", "cannot be combined with search");
+  const { min_characters, max_characters, max_items } = limits.search;
+  const texts = wantedBy(search);
+  if (texts === undefined) {
+    const rule = `must have ${min_characters} to ${max_characters} characters, of which signs do not count`;
+    throw refusedParameter("search", "out_of_range", rule);
+  }
+  const limit = Number(asked ?? max_items);
+  if (limit > max_items) throw refusedParameter("limit", "too_big", `must be at most ${max_items} with search`);
+  return { texts, external_id: search.trim().normalize("NFC"), limit };
+}
+
+function refusedParameter(parameter: string, code: string, detail: string): HttpProblem {
+  return new HttpProblem("invalid_parameter", "A query parameter is not valid.", {
+    errors: [{ parameter, code, detail }],
+  });
 }

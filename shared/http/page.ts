@@ -101,7 +101,7 @@ function wholeReply({ path, query, order }: ListPlace, page: Page<unknown>): Rep
     data: page.items,
     page: {
       limit: Number(query["limit"] ?? limits.page.default_items),
-      has_more: next !== undefined,
+      has_more: next !== undefined || page.more === true,
       ...(page.unreadable ? { unreadable: page.unreadable } : {}),
     },
     _links: {

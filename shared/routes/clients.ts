@@ -14,10 +14,12 @@ export const listClients = route({
   summary: "List clients",
   description:
     "Newest first. Filter by status, country, tag, email or your own `external_id`; a client is found by the latter " +
-    "two as soon as it is created.",
+    "two as soon as it is created. `search` finds clients by the beginning of a name, an email address, a phone number " +
+    "or an account number: an exact `external_id` first, then in the order of the text that was found; a page of it " +
+    "that has more has no link to them, so enter more of the text.",
   file: "clients/list",
   scope: "clients:read",
-  grants: ["query:list", "query:state", "query:owner", "read"],
+  grants: ["query:list", "query:state", "query:owner", "query:client", "read"],
   query: ListClientsQuery,
   reply: page(BrokerageClient),
   refusals: ["invalid_cursor"],

@@ -23,6 +23,7 @@ import {
   exposures,
   feedRejects,
   feedSources,
+  findables,
   type Key,
   ledgers,
   orders,
@@ -92,9 +93,10 @@ function isOld({ reset }: Walk, item: Readonly<Record<string, unknown>>): boolea
 async function removeClients(walk: Walk): Promise<void> {
   for await (const page of walk.pages(clients.all(walk.tenant), indexes.list)) {
     const old = page.filter((item) => isBefore(String(item["id"]), walk.reset.id));
-    // The quote of a client is found by the client, so it goes first.
-    const quotes = old.map((item) => transferQuotes.key(walk.tenant, String(item["id"])));
-    await walk.remove("other_items", quotes);
+    // The quote of a client, and what finds the client, are found by the client, so they go first.
+    const nextTo = [transferQuotes.key, findables.namesKey, findables.phoneKey];
+    const keys = old.flatMap((item) => nextTo.map((key) => key(walk.tenant, String(item["id"]))));
+    await walk.remove("other_items", keys);
     await walk.remove("clients", old.map(keyIn));
   }
 }

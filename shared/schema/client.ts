@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { limits } from "../limits.ts";
 import { described } from "./described.ts";
 import {
   CalendarDate,
@@ -190,6 +191,12 @@ export const ListClientsQuery = z.strictObject({
 });
 
 /** A client in responses. */
+  search: described(
+    z.optional(z.string().check(z.maxLength(limits.search.max_raw_characters))),
+    "The beginning of a name (first or last name first), of the last word of a name, of a company name, an email " +
+      "address, a phone number or an account number (3 digits or more), or a whole `external_id`: 2 to 64 characters. " +
+      "Case, accents and punctuation do not count. Goes with `limit` alone, of at most 25.",
+  ),
 export const BrokerageClient = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("client"), "Resource type; always this value."),

@@ -32,6 +32,8 @@ export interface Page<T> {
   readonly prev: Cursor | undefined;
   /** How many items were left out since they cannot be read; none without it. */
   readonly unreadable?: number;
+  /** Whether there are more although no cursor leads to them. */
+  readonly more?: boolean;
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   contras,
   deliveries,
   type Entity,
+  findables,
   type Key,
   ledgers,
   linkProposals,
@@ -149,6 +150,10 @@ export function writeOf(change: Change, tenant: string): TransactItem {
       return putMember(unjoinedLegs, change.leg);
     case "unlist":
       return deleteMember(unjoinedLegs.keyOf(change.leg));
+    case "find":
+      return putMember(findables, change.item);
+    case "unfind":
+      return deleteMember(findables.keyOf(change.item));
     case "release": {
       const { kind, value, owner } = change;
       const key = uniques.key(tenant, kind, value);

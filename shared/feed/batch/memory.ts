@@ -177,14 +177,15 @@ export class AccountMemory implements FeedReads {
   }
 }
 
-type Kept =
-  | Exclude<TradingChange, { op: "expose" | "hide" | "list" | "unlist" } | { op: "adjust" }>
-  | BalanceAdjustment;
+/** Changes of items that no decision about an account reads. */
+const unread = ["expose", "hide", "list", "unlist", "find", "unfind"] as const;
+
+type Kept = Exclude<TradingChange, { op: (typeof unread)[number] } | { op: "adjust" }> | BalanceAdjustment;
 
 /** Whether a change is one of what decisions about the account read again. */
 function isKept(change: TradingChange): change is Kept {
   if (change.op === "adjust") return isAdjustment(change);
-  return !["expose", "hide", "list", "unlist"].includes(change.op);
+  return !unread.some((op) => op === change.op);
 }
 
 function itemAfter(change: Kept): unknown {

@@ -1,11 +1,12 @@
 import type { Client } from "../../domain/client.ts";
 import { delayMs, nowIso } from "../../runtime/clock.ts";
 import { systemContext } from "../context.ts";
-import { clients, personKeys } from "../entities.ts";
+import { clients, findables, personKeys } from "../entities.ts";
 import { isStill, isStored } from "../expression.ts";
 import { changeItem } from "../items.ts";
 import { putAudit } from "../outbox.ts";
 import { readKeys } from "../store.ts";
+import { indexes } from "../table-shape.ts";
 import { transactOnce } from "../transact.ts";
 import { changeMember, typeTag } from "../write.ts";
 
@@ -20,6 +21,14 @@ export async function destroyPersonKey(tenant_id: string, person_id: string): Pr
   await changeItem(personKeys.key(tenant_id, person_id), change, "again");
 }
 
+/** Takes the texts away that a client is found by: they are in the keys of indexes alone. */
+async function hideClient(tenant: string, id: string): Promise<void> {
+  const remove = Object.values(indexes).flatMap(({ partition, sort }) => [partition, sort]);
+  for (const key of [findables.namesKey(tenant, id), findables.phoneKey(tenant, id)]) {
+    await changeItem(key, { remove, when: [isStored] }, "again");
+  }
+}
+
 /** Result of an erasure for the audit of a client. */
 export interface ErasedClient {
   readonly client_id: string;
@@ -28,8 +37,9 @@ export interface ErasedClient {
 }
 
 /**
- * Erases what the audit keeps of a closed client: destroys its key, then takes the public one from the client and
- * leaves an entry of the audit. A command that ended in between is completed by the next one.
+ * Erases what the audit keeps of a closed client: destroys its key and what the search finds it by, then takes the
+ * public key from the client and leaves an entry of the audit. A command that ended in between is completed by the next
+ * one.
  * @throws Error when there is no such client, or it is not closed
  */
 export async function eraseClientAudit(tenant: string, id: string): Promise<ErasedClient> {
@@ -39,6 +49,7 @@ export async function eraseClientAudit(tenant: string, id: string): Promise<Eras
   const { status, audit_key } = client;
   if (status !== "closed") throw new Error(`The client is ${status}: only a closed one can be erased from the audit.`);
   await destroyPersonKey(tenant, id);
+  await hideClient(tenant, id);
   if (audit_key === undefined) return { client_id: id, erased_now: false };
   const resource = { type: "client", id };
   const origin = { action: "erase_client", ip: null, user_agent: null };

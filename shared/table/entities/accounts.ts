@@ -1,9 +1,11 @@
 import type { Account, Balance, Contra, Ledger } from "../../domain/account.ts";
 import type { LinkProposal } from "../../domain/amend-account.ts";
 import type { Client } from "../../domain/client.ts";
+import type { Findable, FindTexts } from "../../domain/people/finding.ts";
 import { limits } from "../../limits.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import { env } from "../../runtime/env.ts";
+import type { IndexName } from "../table-shape.ts";
 import { crockford, dueKeys, type Entity, type IndexKeys, type Key, placeAt, ulidOf } from "./keys.ts";
 
 /**
@@ -33,6 +35,54 @@ export const clients = {
 function verificationEnd({ id, verification_status, verification: { expires_at } }: Client): IndexKeys {
   return verification_status === "verified" && expires_at !== null ? dueKeys("CLIENT", id, expires_at) : {};
 }
+
+/** The index and the partition of each text that a client is found by. */
+const findOrders = {
+  name: ["list", "name"],
+  last_first: ["state", "last_first"],
+  last_word: ["client", "last_word"],
+  email: ["owner", "email"],
+  phone: ["list", "phone"],
+  number: ["list", "number"],
+} as const satisfies Readonly<Record<keyof FindTexts, readonly [index: IndexName, order: string]>>;
+
+/**
+ * What clients are found by: next to a client its names and its email address, an order of each, and its phone number;
+ * next to an account its number. The texts are in the keys of the indexes alone. A tab, which no text holds, sorts
+ * before every letter: a text comes before those that it begins.
+ */
+export const findables = {
+  et: "FIND",
+  namesKey: (tenant: string, clientId: string): Key => ({ pk: `${tenant}#${clientId}`, sk: "FIND" }),
+  phoneKey: (tenant: string, clientId: string): Key => ({ pk: `${tenant}#${clientId}`, sk: "FIND#phone" }),
+  keyOf: ({ tenant_id, client_id, account_id, phone }: Findable): Key =>
+    account_id !== undefined
+      ? findables.namesKey(tenant_id, account_id)
+      : phone === undefined
+        ? findables.namesKey(tenant_id, client_id)
+        : findables.phoneKey(tenant_id, client_id),
+  indexesOf: (item: Findable): IndexKeys => {
+    const place = ulidOf(item.account_id ?? item.client_id);
+    const keys = findTexts.flatMap((text) => {
+      const value = item[text];
+      if (value === undefined) return [];
+      const { index, partition } = findables.orderOf(item.tenant_id, text);
+      return [
+        [`${index}_pk`, partition],
+        [`${index}_sk`, `${value}\t${place}`],
+      ];
+    });
+    return Object.fromEntries(keys);
+  },
+  toStored: ({ tenant_id, client_id }: Findable) => ({ tenant_id, client_id }),
+  /** The index that has the clients of a brokerage in the order of a text, and its partition there. */
+  orderOf: (tenant: string, text: keyof FindTexts) => {
+    const [index, order] = findOrders[text];
+    return { index, partition: `${tenant}|FND|${order}` } as const;
+  },
+} satisfies Entity<Findable> & Record<string, unknown>;
+
+const findTexts = Object.keys(findOrders) as (keyof FindTexts)[];
 
 /**
  * Accounts: the profile only. Lists: all of a tenant (`list`); by status and type (`state`); of a client (`owner`); of
