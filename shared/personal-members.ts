@@ -8,6 +8,7 @@ export type PersonKind = "client" | "operator";
 export const personalMembers: Readonly<Record<PersonKind, ReadonlySet<string>>> = {
   client: new Set([
     "email",
+    "name",
     "first_name",
     "middle_name",
     "last_name",

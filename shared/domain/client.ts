@@ -19,7 +19,7 @@ import { findAgain, findNew } from "./people/finding.ts";
 import { type DrawnPersonKey, keepPersonKey } from "./people/person-key.ts";
 
 /** A client as it is stored: the wire's fields, with two counters that move outside its version. */
-export interface Client extends Omit<ClientBody, "object" | "_links"> {
+export interface Client extends Omit<ClientBody, "object" | "name" | "_links"> {
   readonly tenant_id: string;
   /** Accounts that are not closed; closing the client needs 0. */
   readonly open_accounts: number;
@@ -64,6 +64,7 @@ export function clientBody(client: Client): ClientBody {
   return {
     ...fields,
     object: "client",
+    name: nameOf(client),
     _links: {
       self: { href: `/v2/clients/${client.id}` },
       accounts: { href: `/v2/clients/${client.id}/accounts` },
@@ -71,11 +72,15 @@ export function clientBody(client: Client): ClientBody {
   } as ClientBody;
 }
 
+/** The name of the company, or the names of the person with a space between them. */
+function nameOf({ first_name, middle_name, last_name, company_name }: Client): string {
+  return company_name ?? [first_name, middle_name, last_name].filter((one) => one !== null).join(" ");
+}
+
 /** The client in short. */
 export function clientSummary(client: Client): ClientSummaryBody {
-  const { id, type, external_id, status, verification_status, company_name } = client;
-  const names = [client.first_name, client.middle_name, client.last_name].filter((one) => one !== null);
-  const name = company_name ?? names.join(" ");
+  const { id, type, external_id, status, verification_status } = client;
+  const name = nameOf(client);
   const _links = { self: { href: `/v2/clients/${id}` } };
   return { id, object: "client", type, name, external_id, status, verification_status, _links };
 }

@@ -209,6 +209,7 @@ export const BrokerageClient = z.object({
   last_name: described(z.nullable(z.string()), "Family name; required for individual clients."),
   company_name: described(z.nullable(z.string()), "Company name; required for corporate clients."),
   ...profile,
+  name: described(z.string(), "Company name, or first, middle and last name; computed, never sent."),
   language: described(z.string(), "Language tag (BCP 47)."),
   time_zone: described(z.string(), "Time zone name (IANA)."),
   classification: described(Classification, "Client category under investor protection rules."),

@@ -6,6 +6,7 @@ const client: JsonObject = {
   object: "client",
   type: "individual",
   email: "ana@example.com",
+  name: "Ana Silva",
   first_name: "Ana",
   last_name: "Silva",
   company_name: null,

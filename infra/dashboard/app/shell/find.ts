@@ -1,4 +1,7 @@
 import { read } from "../api/client.ts";
+import { ApiError } from "../api/problem.ts";
+import type { Schemas } from "../api/types.ts";
+import { nameOf } from "../pages/customers/client-name.ts";
 
 /** Something that the search found: where it is, and what it is. */
 export interface Finding {
@@ -29,13 +32,24 @@ export function findById(text: string): Finding | undefined {
 
 type May = (scope: string) => boolean;
 
-/** Owner of an email address, account number, login or reference, among the resources that the person may read. */
+/** How many clients are shown while a text is typed. */
+const shown = 8;
+
+/** The clients that a text is the beginning of, while it is typed: of their name, address, phone or account number. */
+export async function suggestions(text: string): Promise<Finding[]> {
+  return (await clientsBeginning(text)).map(findingOf);
+}
+
+/**
+ * Resources that the person may read: those with the text as their address, number, login or reference, or else the
+ * clients that it is the beginning of.
+ */
 export async function find(text: string, may: May): Promise<Finding[]> {
   const byId = findById(text);
   if (byId !== undefined) return [byId];
-  const searches = [
-    ...(text.includes("@") && may("clients:read") ? [clientsBy("email", text)] : []),
-    ...(!text.includes("@") && may("clients:read") ? [clientsBy("external_id", text)] : []),
+  const clients = may("clients:read") ? clientsBeginning(text) : [];
+  const whole = [
+    Promise.resolve(clients).then((found) => found.filter((client) => isWhole(client, text)).map(findingOf)),
     ...(may("accounts:read") && !text.includes("@")
       ? [accountsBy("number", text), accountsBy("platform_login", text)]
       : []),
@@ -44,16 +58,32 @@ export async function find(text: string, may: May): Promise<Finding[]> {
       : []),
   ];
   // A text that one of the filters refuses is no error of the search.
-  const settled = await Promise.allSettled(searches);
+  const settled = await Promise.allSettled(whole);
   const found = settled.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
-  return [...new Map(found.map((one) => [one.to, one])).values()];
+  const distinct = [...new Map(found.map((one) => [one.to, one])).values()];
+  return distinct.length > 0 ? distinct : (await clients).map(findingOf);
 }
 
 const limit = 5;
 
-async function clientsBy(name: "email" | "external_id", text: string): Promise<Finding[]> {
-  const { data } = await read("/clients", { query: { [name]: text, limit } });
-  return data.map(({ id, email }) => ({ to: `/clients/${id}`, name: email, kind: "Client" }));
+type Client = Schemas["BrokerageClient"];
+
+/** None for a text that is too short or too long to be searched for. */
+async function clientsBeginning(text: string): Promise<readonly Client[]> {
+  try {
+    return (await read("/clients", { query: { search: text, limit: shown } })).data;
+  } catch (error) {
+    if (error instanceof ApiError && error.problem.status === 400) return [];
+    throw error;
+  }
+}
+
+function isWhole({ email, external_id }: Client, text: string): boolean {
+  return email === text.toLowerCase() || external_id === text;
+}
+
+function findingOf(client: Client): Finding {
+  return { to: `/clients/${client.id}`, name: nameOf(client), kind: "Client" };
 }
 
 async function accountsBy(name: "number" | "platform_login", text: string): Promise<Finding[]> {

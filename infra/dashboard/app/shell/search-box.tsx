@@ -4,15 +4,22 @@ import { Icon } from "../parts/icons.tsx";
 import { useKeys } from "../parts/keys.ts";
 import { Go } from "../parts/values.tsx";
 import { useMay } from "../session/caller.ts";
-import { type Finding, find, findById } from "./find.ts";
+import { type Finding, find, findById, suggestions } from "./find.ts";
 
-/** One box for any identifier, email address, account number, login or reference. One finding is opened at once. */
+/** How long nothing is typed before clients are looked for, in milliseconds. */
+const typingPauseMs = 200;
+
+/**
+ * One box for any identifier, email address, account number, login or reference, and for the beginning of a client's
+ * name, which is looked for while it is typed. One finding is opened at once.
+ */
 export function SearchBox() {
   const [text, setText] = useState("");
   const [found, setFound] = useState<readonly Finding[]>();
   const input = useRef<HTMLInputElement>(null);
   const { history } = useRouter();
   const may = useMay();
+  const maySearch = may("clients:read");
   useKeys({ "/": () => input.current?.focus() });
   // Findings of a search that was closed, changed or left since are of no use.
   const current = useRef(0);
@@ -22,6 +29,17 @@ export function SearchBox() {
     },
     [],
   );
+  useEffect(() => {
+    const own = current.current;
+    const wanted = text.trim();
+    if (!maySearch || wanted.length < 2 || findById(wanted) !== undefined) return undefined;
+    const timer = setTimeout(async () => {
+      // The list is a help while typing: where it fails, the search itself says so.
+      const clients = await suggestions(wanted).catch(() => []);
+      if (own === current.current && clients.length > 0) setFound(clients);
+    }, typingPauseMs);
+    return () => clearTimeout(timer);
+  }, [text, maySearch]);
   const close = () => {
     current.current += 1;
     setFound(undefined);
@@ -47,8 +65,8 @@ export function SearchBox() {
         <Icon name="search" />
         <input
           ref={input}
-          aria-label="Find by id, email, account number, login or reference"
-          placeholder="Find by id, email, account number, login"
+          aria-label="Find by name, id, email, phone, account number, login or reference"
+          placeholder="Find by name, email, phone, account, id"
           value={text}
           onBlur={() => {
             current.current += 1;
@@ -75,7 +93,7 @@ export function SearchBox() {
 function Found({ found, onGo }: { readonly found: readonly Finding[]; readonly onGo: () => void }) {
   return (
     <div className="found">
-      {found.length === 0 && <p role="status">Nothing has this id, address, number, login or reference.</p>}
+      {found.length === 0 && <p role="status">Nothing has this name, id, address, number, login or reference.</p>}
       {found.map(({ to, name, kind }) => (
         <Go key={to} to={to} onGo={onGo}>
           <span>{name}</span>
