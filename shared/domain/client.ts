@@ -10,13 +10,13 @@ import {
   refuse,
   refuseField,
   refuseFields,
-  refuseScope,
   unchanged,
 } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 import { mergeMetadata } from "./metadata.ts";
 import { findAgain, findNew } from "./people/finding.ts";
 import { type DrawnPersonKey, keepPersonKey } from "./people/person-key.ts";
+import { amendVerification, refuseMove, required, standing } from "./people/verification.ts";
 
 /** A client as it is stored: the wire's fields, with two counters that move outside its version. */
 export interface Client extends Omit<ClientBody, "object" | "name" | "_links"> {
@@ -27,36 +27,13 @@ export interface Client extends Omit<ClientBody, "object" | "name" | "_links"> {
   readonly audit_key?: string;
 }
 
-type VerificationStatus = Client["verification_status"];
 type Patch = UpdateClient;
-
-/** Verification states, each with those that may follow it. */
-const verificationMoves: Readonly<Record<VerificationStatus, readonly VerificationStatus[]>> = {
-  unverified: ["pending", "verified", "rejected"],
-  pending: ["verified", "rejected", "unverified"],
-  verified: ["pending", "rejected"],
-  rejected: ["pending", "verified"],
-  expired: ["pending", "verified", "rejected"],
-};
 
 const statusMoves: Readonly<Record<Client["status"], readonly Client["status"][]>> = {
   active: ["suspended", "closed"],
   suspended: ["active", "closed"],
   closed: [],
 };
-
-/**
- * Whether a client counts as verified: from its `expires_at` on a verification does not, also while the sweep has yet
- * to store that. A closed client cannot be verified again: what it was at its closing counts for the money that it has
- * yet to get.
- */
-export function isVerified(
-  { verification_status, verification, closed_at }: Pick<Client, "verification_status" | "verification" | "closed_at">,
-  now: string,
-): boolean {
-  const { expires_at } = verification;
-  return verification_status === "verified" && (expires_at === null || expires_at > (closed_at ?? now));
-}
 
 /** The client as GET shows it. */
 export function clientBody(client: Client): ClientBody {
@@ -142,12 +119,12 @@ export function openClient(request: CreateClient, keys: DrawnPersonKey, context:
     { op: "create", entity: "client", item: client },
     keepPersonKey(client, keys),
     claimEmail(client.email, id),
+    ...findNew(client),
   ];
   if (client.external_id !== null) changes.push(claimExternalId(client.external_id, id));
   return { ok: true, result: client, changes, events: [clientEvent("client.created", client)] };
 }
 
-    ...findNew(client),
 /** Decides `PATCH /clients/{id}`. An empty patch, or one that says what is already so, changes nothing. */
 export function amendClient(client: Client, patch: Patch, context: Context): Decision<Client> {
   const status = amendStatus(client, patch, context);
@@ -192,13 +169,6 @@ export function expireVerification(client: Client, context: Context): Decision<C
   return changed(client, { ...client, verification_status }, context);
 }
 
-/** The verification status of a client by the clock: `expired` from the end of its verification on. */
-function standing(client: Client, now: string): VerificationStatus {
-  const { status, verification_status } = client;
-  const isLapsed = status !== "closed" && verification_status === "verified" && !isVerified(client, now);
-  return isLapsed ? "expired" : verification_status;
-}
-
 /** The change of a client to what a decision made of it, with its events. */
 function changed(client: Client, made: Client, context: Context): Decision<Client> {
   const after: Client = { ...made, updated_at: later(client.updated_at, context.now), version: client.version + 1 };
@@ -220,72 +190,12 @@ function changed(client: Client, made: Client, context: Context): Decision<Clien
         ...(after.status === "closed" ? { require: [{ attribute: "open_accounts", is: "equal", value: 0 }] } : {}),
       },
       ...moveMarkers(client, after),
+      ...findAgain(client, after),
     ],
     events: [...(verified ? ["client.verified" as const] : []), "client.updated" as const].map((type) =>
       clientEvent(type, after, previous),
     ),
   };
-      ...findAgain(client, after),
-}
-
-function amendVerification(
-  client: Client,
-  patch: Patch,
-  context: Context,
-): Decision<Pick<Client, "verification_status" | "verification">> {
-  const from = standing(client, context.now);
-  const to = patch.verification_status ?? from;
-  const verification = { ...client.verification, ...verificationPatch(patch) } as Client["verification"];
-  const touched = patch.verification !== undefined;
-  const { expires_at } = patch.verification ?? {};
-  const isOpen = client.status !== "closed";
-  if (isOpen && to === "verified" && expires_at && Date.parse(expires_at) <= Date.parse(context.now)) {
-    return refuseField("validation_failed", "verification/expires_at", "must be in the future", "out_of_range");
-  }
-  if (to === from) {
-    if (touched && !context.scopes.includes("clients:verify")) return refuseScope("clients:verify");
-    return unchanged({ verification_status: from, verification });
-  }
-  const allowed = verificationMoves[from];
-  if (!allowed.includes(to)) return refuseMove("verification_status", from, to, allowed);
-  const own = (to === "pending" && from !== "verified") || to === "unverified";
-  if ((!own || touched) && !context.scopes.includes("clients:verify")) return refuseScope("clients:verify");
-  const birth = patch.date_of_birth === undefined ? client.date_of_birth : patch.date_of_birth;
-  const country = patch.country === undefined ? client.country : patch.country;
-  const needed: FieldError[] = [];
-  if (to === "pending" && birth === null) needed.push(required("date_of_birth"));
-  if (to === "pending" && country === null) needed.push(required("country"));
-  if (to === "rejected" && !patch.verification?.rejection_reasons?.length) {
-    needed.push(required("verification/rejection_reasons"));
-  }
-  if (needed.length > 0) return refuseFields(needed);
-  const moment = context.now;
-  const next: Client["verification"] =
-    to === "verified"
-      ? {
-          ...verification,
-          level: patch.verification?.level ?? "full",
-          verified_at: moment,
-          verified_by: context.actor.id,
-          expires_at: endOf(verification, patch, moment),
-          rejection_reasons: [],
-        }
-      : to === "pending"
-        ? { ...verification, submitted_at: moment, verified_at: null, verified_by: null, rejection_reasons: [] }
-        : { ...verification, verified_at: null, verified_by: null };
-  return unchanged({ verification_status: to, verification: next });
-}
-
-/** The end of a new verification: one that is over was that of the verification before, unless the request names it. */
-function endOf({ expires_at }: Client["verification"], { verification }: Patch, now: string): string | null {
-  const isPast = expires_at !== null && expires_at <= now;
-  return isPast && verification?.expires_at === undefined ? null : expires_at;
-}
-
-/** The caller's members of `verification`, its end in UTC with milliseconds as every moment is shown. */
-function verificationPatch({ verification }: Patch): Patch["verification"] {
-  if (!verification?.expires_at) return verification;
-  return { ...verification, expires_at: new Date(verification.expires_at).toISOString() };
 }
 
 function amendStatus(
@@ -381,14 +291,6 @@ function missingNames(
 ): FieldError[] {
   const names = type === "individual" ? (["first_name", "last_name"] as const) : (["company_name"] as const);
   return names.filter((name) => typeof fields[name] !== "string").map(required);
-}
-
-function required(field: string): FieldError {
-  return { pointer: `#/${field}`, code: "required", detail: "is required" };
-}
-
-function refuseMove(field: string, from: string, to: string, allowed: readonly string[]) {
-  return refuse("illegal_transition", `${field} cannot go from ${from} to ${to}.`, { extra: { from, to, allowed } });
 }
 
 function refuseAge() {

@@ -12,9 +12,10 @@ import {
   refuseRange,
   refuseTerms,
 } from "./account.ts";
-import { type Client, isVerified } from "./client.ts";
+import type { Client } from "./client.ts";
 import { type Change, type Context, type Decision, refuse, refuseField, unchanged } from "./decision.ts";
 import { type FeedSource, isEnded } from "./feed/source.ts";
+import { isVerified } from "./people/verification.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** An account together with its money. */

@@ -1,10 +1,11 @@
 import type { CreateDeposit, CreateWithdrawal } from "../schema/transaction.ts";
-import { type Client, isVerified } from "./client.ts";
+import type { Client } from "./client.ts";
 import { announcing } from "./command/announce.ts";
 import { forwardMinor, isCommanded, issued, refuseSource } from "./command/money.ts";
 import { type Context, type Decision, type Requirement, refuse, refuseScope } from "./decision.ts";
 import { transactionMarkers } from "./internal-money/transaction-names.ts";
 import { approvalRuleOf, refuseUnapproved } from "./people/approval.ts";
+import { isVerified } from "./people/verification.ts";
 import { adjustBalance, completion, equal, notClosed, post } from "./posting.ts";
 import { creditPolicyOf } from "./tenant.ts";
 import {

@@ -14,8 +14,8 @@ export const listClients = route({
   summary: "List clients",
   description:
     "Newest first. Filter by status, country, tag, email or your own `external_id`; a client is found by the latter " +
-    "two as soon as it is created. `search` finds clients by the beginning of a name, an email address, a phone number " +
-    "or an account number: an exact `external_id` first, then in the order of the text that was found; a page of it " +
+    "two as soon as it is created. `search` finds clients by the beginning of a name, an email address, a phone " +
+    "number or an account number: an exact `external_id` first, then in the order of the text that was found. A page " +
     "that has more has no link to them, so enter more of the text.",
   file: "clients/list",
   scope: "clients:read",
@@ -70,7 +70,7 @@ export const updateClient = route({
   description:
     "A merge patch (RFC 7396): null removes an optional field. Verifying a client requires the scope " +
     "`clients:verify`. A verification that has expired is renewed by the status `verified`, not by a later " +
-    "`expires_at` alone.",
+    "`expires_at` alone; one that another system made is recorded with its `verified_at`.",
   file: "clients/update",
   scope: "clients:write",
   further_scopes: ["clients:verify"],

@@ -137,6 +137,10 @@ const VerificationPatch = z.strictObject({
   level: described(z.optional(z.enum(["none", "basic", "full"])), "Level of the verification."),
   provider: described(z.optional(z.nullable(name(64))), "Identity verification provider."),
   reference: described(z.optional(z.nullable(identifier(128))), "The provider's reference."),
+  verified_at: described(
+    z.optional(TimestampInput),
+    "Time of the verification, where another system made it: at most now, and before `expires_at`. Now if omitted.",
+  ),
   expires_at: described(
     z.optional(z.nullable(TimestampInput)),
     "Expiry of the verification, in the future if the client is verified; null if it does not expire.",
@@ -187,16 +191,16 @@ export const ListClientsQuery = z.strictObject({
     "Your own identifier, without invisible characters; unique per resource type.",
   ),
   tag: described(z.optional(name(50)), "Clients with this tag."),
+  search: described(
+    z.optional(z.string().check(z.maxLength(limits.search.max_raw_characters))),
+    "The beginning of a name (first or last name first), of the last word of a name, of a company name, an email " +
+      "address, a phone number or an account number (3 digits or more), or a whole `external_id`: 2 to 64 " +
+      "characters. Case, accents and punctuation do not count. Goes with `limit` alone, of at most 25.",
+  ),
   sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
 /** A client in responses. */
-  search: described(
-    z.optional(z.string().check(z.maxLength(limits.search.max_raw_characters))),
-    "The beginning of a name (first or last name first), of the last word of a name, of a company name, an email " +
-      "address, a phone number or an account number (3 digits or more), or a whole `external_id`: 2 to 64 characters. " +
-      "Case, accents and punctuation do not count. Goes with `limit` alone, of at most 25.",
-  ),
 export const BrokerageClient = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("client"), "Resource type; always this value."),
@@ -205,11 +209,11 @@ export const BrokerageClient = z.object({
     EmailText,
     "Email address; trimmed, lower-cased and normalised (NFC), unique among the clients of the brokerage.",
   ),
+  name: described(z.string(), "Company name, or first, middle and last name; computed, never sent."),
   first_name: described(z.nullable(z.string()), "Given name; required for individual clients."),
   last_name: described(z.nullable(z.string()), "Family name; required for individual clients."),
   company_name: described(z.nullable(z.string()), "Company name; required for corporate clients."),
   ...profile,
-  name: described(z.string(), "Company name, or first, middle and last name; computed, never sent."),
   language: described(z.string(), "Language tag (BCP 47)."),
   time_zone: described(z.string(), "Time zone name (IANA)."),
   classification: described(Classification, "Client category under investor protection rules."),

@@ -4,7 +4,14 @@ import { transferAmount } from "../../shared/domain/internal-money/transfer.ts";
 import { openAccount } from "../../shared/domain/open-account.ts";
 import { requestWithdrawal } from "../../shared/domain/request-transaction.ts";
 import type { UpdateClient } from "../../shared/schema/client.ts";
-import { accepted, decisionContext, decisionTime, someAccount, someClient } from "../support/builders/decisions.ts";
+import {
+  accepted,
+  decisionContext,
+  decisionTime,
+  refused,
+  someAccount,
+  someClient,
+} from "../support/builders/decisions.ts";
 
 const [past, soon] = ["2026-11-21T06:29:59.999Z", "2026-11-21T06:30:00.001Z"];
 
@@ -104,5 +111,62 @@ describe("a verification", () => {
     expect(expired(verified(past, { verification_status: "expired" }))).toEqual(["expired", 0, []]);
     expect(expired(verified(past, { verification_status: "pending" }))).toEqual(["pending", 0, []]);
     expect(expired(verified(past, { status: "closed", closed_at: past }))).toEqual(["verified", 0, []]);
+  });
+});
+
+describe("a verification of before", () => {
+  const amend = (client: Client, verification: object, status?: "verified" | "pending", scopes?: never[]) =>
+    amendClient(
+      client,
+      { verification, ...(status === undefined ? {} : { verification_status: status }) } as UpdateClient,
+      decisionContext(scopes === undefined ? {} : { scopes }),
+    );
+  const old = { verified_at: "2019-05-01T02:00:00+02:00", expires_at: "2030-05-01T00:00:00Z", provider: "old system" };
+
+  it("is recorded with its own time and end, by whom it is recorded", () => {
+    const { result, events } = accepted(amend(someClient(), old, "verified"));
+    expect(result).toMatchObject({
+      verification_status: "verified",
+      verification: {
+        verified_at: "2019-05-01T00:00:00.000Z",
+        expires_at: "2030-05-01T00:00:00.000Z",
+        verified_by: decisionContext().actor.id,
+        provider: "old system",
+      },
+    });
+    expect(events.map(({ type }) => type)).toEqual(["client.verified", "client.updated"]);
+  });
+
+  it("is corrected without being made again", () => {
+    const { result } = accepted(amend(someClient(), old, "verified"));
+    const corrected = accepted(amend(result, { verified_at: "2018-01-01T00:00:00Z" }));
+    expect(corrected.result.verification).toMatchObject({
+      verified_at: "2018-01-01T00:00:00.000Z",
+      expires_at: "2030-05-01T00:00:00.000Z",
+    });
+    expect(corrected.events.map(({ type }) => type)).toEqual(["client.updated"]);
+  });
+
+  it("takes the place of one that has ended, whose end is not its own", () => {
+    const verification = { verified_at: "2025-01-01T00:00:00Z" };
+    const { result } = accepted(amend(verified(past), verification, "verified"));
+    expect(result.verification).toMatchObject({ verified_at: "2025-01-01T00:00:00.000Z", expires_at: null });
+    expect(accepted(amend(verified(null), {}, "verified")).events).toEqual([]);
+  });
+
+  it.each([
+    ["of a client who is not verified", someClient(), { verified_at: past }, undefined, "not_allowed"],
+    ["of one who becomes pending", someClient(), { verified_at: past }, "pending", "not_allowed"],
+    ["in the future", someClient(), { verified_at: soon }, "verified", "out_of_range"],
+    ["that has ended", someClient(), { ...old, expires_at: past }, "verified", "out_of_range"],
+  ] as const)("%s is refused", (_, client, verification, status, code) => {
+    const { code: problem, errors } = refused(amend(client, verification, status));
+    expect([problem, errors?.map((each) => each.code)]).toEqual(["validation_failed", [code]]);
+  });
+
+  it("needs the scope of a verification", () => {
+    for (const client of [someClient(), verified(null)]) {
+      expect(refused(amend(client, { verified_at: past }, "verified", [])).code).toBe("insufficient_scope");
+    }
   });
 });

@@ -1,6 +1,6 @@
 import type { CreateTransfer } from "../../schema/transaction.ts";
 import type { Account, Balance } from "../account.ts";
-import { type Client, isVerified } from "../client.ts";
+import type { Client } from "../client.ts";
 import { isCommanded } from "../command/money.ts";
 import {
   type Change,
@@ -12,6 +12,7 @@ import {
   refuseField,
 } from "../decision.ts";
 import { formatAmount, parseAmount } from "../money.ts";
+import { isVerified } from "../people/verification.ts";
 import { type Booking, equal, notClosed, post } from "../posting.ts";
 import { creditPolicyOf, type Tenant } from "../tenant.ts";
 import {

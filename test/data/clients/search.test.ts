@@ -117,7 +117,7 @@ describe("a search over many clients", () => {
     await putItems(api, writes);
   }, 600_000);
 
-  it("finds what a model finds that folds and looks at each, in two rounds, and nothing of another brokerage", async () => {
+  it("finds in two rounds what a model finds that folds and scans, and none of another brokerage", async () => {
     const caller = callers[0];
     const own = all.get(caller.tenant_id) ?? [];
     const texts = own.flatMap(({ first_name, last_name, company_name, email, phone, accounts }) => [

@@ -19,7 +19,6 @@ export function SearchBox() {
   const input = useRef<HTMLInputElement>(null);
   const { history } = useRouter();
   const may = useMay();
-  const maySearch = may("clients:read");
   useKeys({ "/": () => input.current?.focus() });
   // Findings of a search that was closed, changed or left since are of no use.
   const current = useRef(0);
@@ -29,17 +28,7 @@ export function SearchBox() {
     },
     [],
   );
-  useEffect(() => {
-    const own = current.current;
-    const wanted = text.trim();
-    if (!maySearch || wanted.length < 2 || findById(wanted) !== undefined) return undefined;
-    const timer = setTimeout(async () => {
-      // The list is a help while typing: where it fails, the search itself says so.
-      const clients = await suggestions(wanted).catch(() => []);
-      if (own === current.current && clients.length > 0) setFound(clients);
-    }, typingPauseMs);
-    return () => clearTimeout(timer);
-  }, [text, maySearch]);
+  useSuggestions(text, may("clients:read"), current, setFound);
   const close = () => {
     current.current += 1;
     setFound(undefined);
@@ -88,6 +77,26 @@ export function SearchBox() {
       </form>
     </search>
   );
+}
+
+/** Looks for clients while a text is typed. What comes after the text was changed or left is dropped. */
+function useSuggestions(
+  text: string,
+  maySearch: boolean,
+  current: { readonly current: number },
+  show: (found: readonly Finding[]) => void,
+): void {
+  useEffect(() => {
+    const own = current.current;
+    const wanted = text.trim();
+    if (!maySearch || wanted.length < 2 || findById(wanted) !== undefined) return undefined;
+    const timer = setTimeout(async () => {
+      // The list is a help while typing: where it fails, the search itself says so.
+      const clients = await suggestions(wanted).catch(() => []);
+      if (own === current.current && clients.length > 0) show(clients);
+    }, typingPauseMs);
+    return () => clearTimeout(timer);
+  }, [text, maySearch, current, show]);
 }
 
 function Found({ found, onGo }: { readonly found: readonly Finding[]; readonly onGo: () => void }) {

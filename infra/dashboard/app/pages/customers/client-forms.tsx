@@ -89,6 +89,13 @@ const verifyFields = (now: Client): readonly Field[] => [
     first: now.verification.level === "basic" ? "basic" : "full",
   },
   {
+    name: "verified_at",
+    label: "Verified on",
+    kind: "date",
+    optional: true,
+    help: "Where another system verified it before, at 00:00 UTC. Empty: now.",
+  },
+  {
     name: "expires_at",
     label: "Ends on",
     kind: "date",
@@ -113,10 +120,12 @@ export function VerifyIdentity({ client, onClose }: ClientFormProps) {
       submit="Verify identity"
       bodyOf={(entered) => {
         const end = textOf(entered, "expires_at");
+        const day = textOf(entered, "verified_at");
         return {
           verification_status: "verified",
           verification: {
             level: textOf(entered, "level"),
+            ...(day === undefined ? {} : { verified_at: `${day}T00:00:00Z` }),
             expires_at: end === undefined ? null : `${end}T00:00:00Z`,
             provider: textOf(entered, "provider") ?? null,
             reference: textOf(entered, "reference") ?? null,
