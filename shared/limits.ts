@@ -593,6 +593,8 @@ export const limits = {
     max_delay_seconds: 900,
   },
   trading: {
+    /** Of an account: 1:1000. The settings say what a retail client gets of it. */
+    max_leverage: 1000,
     /** How far ahead the next opening is looked for; a longer pause is shown as no opening at all. */
     opening_horizon_days: 15,
     /** A quote of an open market that is older is shown as stale. */

@@ -25,7 +25,7 @@ export const handler = await command(
     const [{ client, source, tenant }, asked, held, corrections] = await Promise.all([
       load({
         client: ref.client(account.client_id),
-        ...(relinks ? { tenant: ref.tenant() } : {}),
+        tenant: ref.tenant(),
         ...(sourceId ? { source: tradingRef.feedSource(sourceId) } : {}),
       }),
       terms ? loadCommands(load, pendingCommandsOf(account)) : [],

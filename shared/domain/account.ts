@@ -1,4 +1,5 @@
 import type { CurrencyCode } from "../currencies.ts";
+import { limits } from "../limits.ts";
 import type { AccountBody, CreateAccount, LedgerEntryBody, LedgerKindName, UpdateAccount } from "../schema/account.ts";
 import type { Client } from "./client.ts";
 import type { Settlement } from "./debt.ts";
@@ -194,22 +195,29 @@ export interface Contra {
   readonly created_at: string;
 }
 
-/** Largest leverage; a retail client's live account gets less (ESMA's cap for major pairs). */
-const leverageCaps = { retail_live: 30, other: 1000 } as const;
-
 /** Whether the rules that protect retail clients hold for an account of this type. */
 export function isRetailLive(type: Account["type"], client: Client): boolean {
   return type === "live" && client.classification === "retail";
 }
 
-/** The largest leverage that an account may have. */
-export function maxLeverage(retailLive: boolean): number {
-  return retailLive ? leverageCaps.retail_live : leverageCaps.other;
+/** What the settings allow a live account of a retail client. */
+export interface RetailTerms {
+  readonly max_leverage_retail: number;
+  /** Percent with two digits. */
+  readonly min_stop_out_retail: string;
+}
+
+/** The terms of a brokerage that has set none: those of the European Union. */
+export const defaultRetailTerms: RetailTerms = { max_leverage_retail: 30, min_stop_out_retail: "50.00" };
+
+/** The largest leverage that an account may have; `retail` are the terms of a live account of a retail client. */
+export function maxLeverage(retail: RetailTerms | undefined): number {
+  return retail?.max_leverage_retail ?? limits.trading.max_leverage;
 }
 
 /** The refusal of a leverage above the cap; it names the cap. */
-export function refuseLeverage(retailLive: boolean) {
-  const max = maxLeverage(retailLive);
+export function refuseLeverage(retail: RetailTerms | undefined) {
+  const max = maxLeverage(retail);
   const detail = `must not be above ${max} for this account`;
   return refuse("leverage_not_allowed", `The leverage ${detail}.`, {
     errors: [{ pointer: "#/leverage", code: "leverage_not_allowed", detail }],
@@ -310,20 +318,34 @@ export function ledgerBody(entry: Ledger): LedgerEntryBody {
 /** The three levels of an account, in percent. */
 export type Levels = Pick<Account, "margin_call_level" | "stop_out_level" | "margin_rearm_level">;
 
-/** The levels of an account with two digits; the call must lie above the stop-out and below where it arms again. */
+/**
+ * The levels of an account with two digits; the call must lie above the stop-out and below where it arms again. The
+ * stop-out is at least that of the retail terms, and a level that is not named follows from it.
+ */
 export function marginLevels(
   request: { readonly [K in keyof Levels]?: string | undefined },
-  retailLive: boolean,
+  retail: RetailTerms | undefined,
 ): Decision<Levels> {
-  const call = hundredths(request.margin_call_level ?? "100.00");
-  const stop = hundredths(request.stop_out_level ?? "50.00");
+  const lowest = hundredths(retail?.min_stop_out_retail ?? "0");
+  const stop = request.stop_out_level === undefined ? Math.max(5000, lowest) : hundredths(request.stop_out_level);
+  const usual = request.stop_out_level === undefined ? Math.max(10_000, stop + 500) : 10_000;
+  const call = request.margin_call_level === undefined ? usual : hundredths(request.margin_call_level);
   const rearm = request.margin_rearm_level === undefined ? call + 500 : hundredths(request.margin_rearm_level);
   if (call <= stop) return refuseRange("margin_call_level", "must be above stop_out_level");
   if (rearm <= call) return refuseRange("margin_rearm_level", "must be above margin_call_level");
-  if (retailLive && stop < 5000) return refuseRange("stop_out_level", "must be at least 50.00 for a retail client");
-  const shown = (value: number) => `${Math.trunc(value / 100)}.${String(value % 100).padStart(2, "0")}`;
-  const result = { margin_call_level: shown(call), stop_out_level: shown(stop), margin_rearm_level: shown(rearm) };
+  if (stop < lowest)
+    return refuseRange("stop_out_level", `must be at least ${shownPercent(lowest)} for a retail client`);
+  const result = {
+    margin_call_level: shownPercent(call),
+    stop_out_level: shownPercent(stop),
+    margin_rearm_level: shownPercent(rearm),
+  };
   return { ok: true, result, changes: [], events: [] };
+}
+
+/** Hundredths of a percent as they are shown: `50.00`. */
+function shownPercent(value: number): string {
+  return `${Math.trunc(value / 100)}.${String(value % 100).padStart(2, "0")}`;
 }
 
 /** Members of an opening or a patch that say on which terms an account trades, and where it is kept. */

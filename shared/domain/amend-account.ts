@@ -4,10 +4,12 @@ import {
   accountBody,
   accountUpdated,
   type Balance,
+  defaultRetailTerms,
   isRetailLive,
   marginLevels,
   maxLeverage,
   pendingCommandsOf,
+  type RetailTerms,
   refuseLeverage,
 } from "./account.ts";
 import type { Client } from "./client.ts";
@@ -28,7 +30,7 @@ export interface OwnedAccount extends AccountWithBalance {
   readonly source?: FeedSource | undefined;
   /** Commands that correct its balance on the platform and have not ended; looked for where the link may change. */
   readonly corrections?: readonly string[];
-  /** The policies of the brokerage, where the link may change. */
+  /** The policies of the brokerage: without them the strictest terms of a retail client apply, and no link changes. */
   readonly tenant?: Tenant | undefined;
 }
 
@@ -56,7 +58,8 @@ export function amendAccount(
   patch: UpdateAccount,
   context: Context,
 ): Decision<AccountWithBalance> {
-  return amend({ ...owned, source, corrections, tenant }, patch, isRetailLive(owned.account.type, client), context);
+  const retail = isRetailLive(owned.account.type, client) ? (tenant ?? defaultRetailTerms) : undefined;
+  return amend({ ...owned, source, corrections, tenant }, patch, retail, context);
 }
 
 /** Decides a change that has happened on a platform, whatever this service allows a client of its own. */
@@ -65,7 +68,7 @@ export function amendHappened(
   patch: UpdateAccount,
   context: Context,
 ): Decision<AccountWithBalance> {
-  return amend(owned, patch, false, context);
+  return amend(owned, patch, undefined, context);
 }
 
 /**
@@ -73,13 +76,13 @@ export function amendHappened(
  * does not matter, because neither leverage nor levels change.
  */
 export function disableAccount(owned: AccountWithBalance, context: Context): Decision<AccountWithBalance> {
-  return amend(owned, { status: "disabled" }, false, context);
+  return amend(owned, { status: "disabled" }, undefined, context);
 }
 
 function amend(
   { account, balance, source, corrections = [], tenant }: AccountWithBalance & Partial<OwnedAccount>,
   patch: UpdateAccount,
-  retail: boolean,
+  retail: RetailTerms | undefined,
   context: Context,
 ): Decision<AccountWithBalance> {
   const open = [...corrections, ...pendingCommandsOf(account)];

@@ -46,7 +46,7 @@ export function openAccount(
   if (request.currency !== undefined && !tenant.currencies.includes(request.currency)) {
     return refuseRange("currency", `must be one of ${tenant.currencies.join(", ")}`);
   }
-  const retail = isRetailLive(type, client);
+  const retail = isRetailLive(type, client) ? tenant : undefined;
   const leverage = request.leverage ?? Math.min(tenant.default_leverage, maxLeverage(retail));
   if (leverage > maxLeverage(retail)) return refuseLeverage(retail);
   const levels = marginLevels(request, retail);
@@ -160,9 +160,10 @@ function emptyBalance(account: Account, context: Context): Balance {
 
 function accountMarkers(account: Account, drawn: boolean): Change[] {
   const taken = (field: string) => [{ pointer: `#/${field}`, code: "taken", detail: "belongs to another account" }];
+  const { tenant_id, client_id, id: account_id, number } = account;
   const changes: Change[] = [
-    {
     { op: "find", item: { tenant_id, client_id, account_id, number } },
+    {
       op: "claim",
       kind: "account_number",
       value: account.number,

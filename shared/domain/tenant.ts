@@ -1,6 +1,7 @@
 import { defaultCurrencies } from "../currencies.ts";
 import type { SettingsBody, UpdateSettings } from "../schema/settings.ts";
 import { amendFourEyes, amendRules } from "./access/approval-rules.ts";
+import { defaultRetailTerms } from "./account.ts";
 import { type Context, type Decision, later, unchanged } from "./decision.ts";
 import { sameValue } from "./equality.ts";
 import type { CreditPolicy } from "./internal-money/credit-lots.ts";
@@ -59,6 +60,7 @@ const defaults: Omit<Tenant, "id" | Counted | "created_at" | "updated_at" | "ver
   four_eyes: false,
   currencies: [...defaultCurrencies],
   default_leverage: 100,
+  ...defaultRetailTerms,
   transaction_expiry_days: 7,
 };
 
@@ -110,6 +112,7 @@ export function amendSettings(tenant: Tenant, patch: UpdateSettings, context: Co
     credit === undefined || (credit === "keep" && tenant.credit_on_withdrawal === undefined)
       ? {}
       : { credit_on_withdrawal: credit };
+  const { min_stop_out_retail: stopOut } = patch;
   const currencies = patch.currencies === undefined ? tenant.currencies : [...new Set(patch.currencies)];
   const merged = {
     ...tenant,
@@ -118,6 +121,7 @@ export function amendSettings(tenant: Tenant, patch: UpdateSettings, context: Co
     ...policy,
     ...rulesIn(tenant, ruled?.rules),
     ...eyes?.policy,
+    ...(stopOut === undefined ? {} : { min_stop_out_retail: Number(stopOut).toFixed(2) }),
     currencies,
   } as Tenant;
   if (sameValue(merged, tenant)) return unchanged(tenant);

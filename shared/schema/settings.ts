@@ -20,8 +20,22 @@ const policies = {
     "Currencies available for new accounts.",
   ),
   default_leverage: described(
-    z.int().check(z.minimum(1), z.maximum(1000)),
+    z.int().check(z.minimum(1), z.maximum(limits.trading.max_leverage)),
     "Leverage of a new account that requests none, capped by what the client's classification allows.",
+  ),
+  max_leverage_retail: described(
+    z.int().check(z.minimum(1), z.maximum(limits.trading.max_leverage)),
+    "Highest leverage of a live account of a retail client, when it is opened and when it is changed; existing " +
+      "accounts keep theirs. A new brokerage has 30, as the European Union asks for.",
+  ),
+  min_stop_out_retail: described(
+    z
+      .string()
+      .check(
+        z.regex(/^(?:\d{1,2}(?:\.\d{1,2})?|100(?:\.0{1,2})?)$/, "must be a percentage from 0 to 100 such as 50.00"),
+      ),
+    "Lowest stop-out level of a live account of a retail client, in percent, when it is opened and when its levels " +
+      "are changed; existing accounts keep theirs. A new brokerage has 50.00.",
   ),
   transaction_expiry_days: described(
     z.int().check(z.minimum(1), z.maximum(90)),
@@ -100,6 +114,8 @@ export const UpdateSettingsRequest = z.strictObject({
   ),
   currencies: z.optional(policies.currencies),
   default_leverage: z.optional(policies.default_leverage),
+  max_leverage_retail: z.optional(policies.max_leverage_retail),
+  min_stop_out_retail: z.optional(policies.min_stop_out_retail),
   transaction_expiry_days: z.optional(policies.transaction_expiry_days),
   transfer_mark_up_percent: z.optional(policies.transfer_mark_up_percent),
   credit_on_withdrawal: z.optional(policies.credit_on_withdrawal),

@@ -14,6 +14,8 @@ describe("the policies of a new tenant", () => {
       four_eyes: false,
       currencies: ["USD", "EUR", "GBP", "CHF", "JPY", "AUD"],
       default_leverage: 100,
+      max_leverage_retail: 30,
+      min_stop_out_retail: "50.00",
       transaction_expiry_days: 7,
       created_at: decisionTime,
       updated_at: decisionTime,
@@ -33,6 +35,8 @@ describe("a patch of the policies", () => {
     {},
     { four_eyes: false },
     { transfer_mark_up_percent: "0.5" },
+    { min_stop_out_retail: "50" },
+    { max_leverage_retail: 30 },
     { currencies: [...tenant.currencies, "USD" as const] },
   ])("that says what is so, %o, changes nothing", (patch) => {
     const decision = accepted(amendSettings(tenant, patch, decisionContext()));

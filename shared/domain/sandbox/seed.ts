@@ -37,10 +37,14 @@ function instrument(terms: Terms): Instrument {
 
 type Pair = Pick<Terms, "symbol" | "description" | "bid" | "ask"> & {
   readonly swap: readonly [long: string, short: string];
+  readonly max_leverage?: number | null;
 };
 
-/** A currency pair: a hundred thousand of its base currency to the lot, its margin after the account's leverage. */
-function pair({ swap: [long, short], ...names }: Pair): Instrument {
+/**
+ * A currency pair: a hundred thousand of its base currency to the lot. A major one has its margin after the account's
+ * leverage, which of a retail client is at most 30; ESMA caps each other kind of symbol below that.
+ */
+function pair({ swap: [long, short], max_leverage = null, ...names }: Pair): Instrument {
   const quote_currency = names.symbol.slice(3);
   const digits = quote_currency === "JPY" ? 3 : 5;
   return instrument({
@@ -55,7 +59,7 @@ function pair({ swap: [long, short], ...names }: Pair): Instrument {
     lot_min: "0.01",
     lot_max: "100.00",
     lot_step: "0.01",
-    max_leverage: null,
+    max_leverage,
     commission: { type: "per_lot", amount: "3.50", currency: "USD" },
     swap: { type: "points", long, short, triple_day: "wednesday", rollover_time: "22:00" },
     stops_level: 10,
@@ -220,6 +224,7 @@ const instruments: readonly Instrument[] = [
     description: "Australian Dollar vs US Dollar",
     bid: "0.66000",
     ask: "0.66020",
+    max_leverage: 20,
     swap: ["-1.90", "-0.40"],
   }),
   pair({

@@ -70,6 +70,8 @@ export const serviceReplies: Readonly<Record<string, unknown>> = {
     proposed_four_eyes: null,
     currencies: ["USD", "EUR", "GBP", "CHF", "JPY", "AUD"],
     default_leverage: 100,
+    max_leverage_retail: 30,
+    min_stop_out_retail: "50.00",
     transaction_expiry_days: 7,
     created_at,
     updated_at: completed_at,

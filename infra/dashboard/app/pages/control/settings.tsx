@@ -38,6 +38,10 @@ export function SettingsPage() {
             ["Verified clients", inWords(data.require_verified_client)],
             ["Four eyes", fourEyesText(data.four_eyes)],
             ["Default leverage", `1:${data.default_leverage}`],
+            [
+              "Retail clients",
+              `At most 1:${data.max_leverage_retail}, stop-out at ${data.min_stop_out_retail} % or above`,
+            ],
             ["Undecided transactions expire", `after ${data.transaction_expiry_days} days`],
             ["Transfer mark-up", `${data.transfer_mark_up_percent} %`],
             ["Credit", `On withdrawal: ${inWords(data.credit_on_withdrawal).toLowerCase()}`],
@@ -237,6 +241,18 @@ const fields = (now: Settings): Field[] => [
   },
   { name: "default_leverage", label: "Default leverage", first: String(now.default_leverage) },
   {
+    name: "max_leverage_retail",
+    label: "Highest leverage of retail clients",
+    first: String(now.max_leverage_retail),
+    help: "Of live accounts that are opened or changed from now on. The EU allows 30.",
+  },
+  {
+    name: "min_stop_out_retail",
+    label: "Lowest stop-out level of retail clients in percent",
+    first: now.min_stop_out_retail,
+    help: "Of the same accounts. The EU asks for 50.00.",
+  },
+  {
     name: "transaction_expiry_days",
     label: "Days until an undecided transaction expires",
     first: String(now.transaction_expiry_days),
@@ -257,6 +273,8 @@ function bodyOf(entered: Entered): Readonly<Record<string, unknown>> {
     require_verified_client: textOf(entered, "require_verified_client"),
     four_eyes: textOf(entered, "four_eyes") === "yes",
     default_leverage: Number(textOf(entered, "default_leverage")),
+    max_leverage_retail: Number(textOf(entered, "max_leverage_retail")),
+    min_stop_out_retail: textOf(entered, "min_stop_out_retail") ?? "",
     transaction_expiry_days: Number(textOf(entered, "transaction_expiry_days")),
     transfer_mark_up_percent: textOf(entered, "transfer_mark_up_percent") ?? "",
     credit_on_withdrawal: textOf(entered, "credit_on_withdrawal"),
