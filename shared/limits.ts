@@ -707,7 +707,7 @@ export const limits = {
     looked_again_max_seconds: 3600,
     /** An account is judged at least so long after credit of it ended: clocks of two machines differ. */
     credit_end_margin_ms: 250,
-    /** That a symbol's price met triggers is noted at most once in this time; less than half of the time above. */
+    /** A symbol whose price met triggers is noted at most once in this time; less than half of the time above. */
     noted_again_seconds: 20,
     /** Orders of a disabled account are looked for again until it has been disabled for so long: indexes lag. */
     orders_settled_seconds: 10,

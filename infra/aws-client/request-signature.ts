@@ -9,7 +9,7 @@ interface Unsigned {
   readonly body?: string | Uint8Array;
 }
 
-/** Who signs; a function's own credentials come with a token of their session. */
+/** Credentials of the signer; a function's own come with a token of their session. */
 export interface Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;

@@ -114,8 +114,8 @@ const ledgerDenials: Rule = (assembly, options) =>
   });
 
 /**
- * Who signs in is kept by one function without a route: a request must not make a user, nor let one in again. A right
- * on users is on one pool, never on any of the account.
+ * One function without a route keeps the users who sign in: a request must not make a user, nor let one in again. A
+ * right on users is on one pool, never on any of the account.
  */
 const poolRights: Rule = (assembly, { stage, routes }) => {
   const behindRoutes = new Set(routes.map(({ id }) => functionName(stage, id)));

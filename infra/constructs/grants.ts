@@ -102,8 +102,8 @@ function denyLedgerChanges(tableArn: string): PolicyStatement {
 }
 
 /**
- * Who may do what in a brokerage is written by the functions that decide about it, and by no other that may write to
- * any partition of a tenant: one that was taken over makes itself no owner, no application and no rule.
+ * Rights in a brokerage are written by the functions that decide about them, and by no other that may write to any
+ * partition of a tenant: one that was taken over makes itself no owner, no application and no rule.
  */
 function denyGoverned(tableArn: string, governs: readonly Governed[]): PolicyStatement[] {
   const denials: readonly (readonly [sid: string, kinds: readonly Governed[]])[] = [

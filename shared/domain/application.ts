@@ -32,7 +32,7 @@ export interface Application {
   /** The previous secret, while it works in addition to the current one. */
   readonly previous_secret_sha256: string | null;
   readonly previous_secret_expires_at: string | null;
-  /** Who made it; null of what a terminal made. */
+  /** Its maker; null when a terminal made it. */
   readonly created_by: Actor | null;
   /** Operators who were shown the secrets of these, by their identifiers; absent where there are none. */
   readonly secret_shown_to?: readonly string[];
@@ -93,8 +93,8 @@ export function applicationBody(application: Application): ApplicationBody {
 }
 
 /**
- * The operators whom the application acts for, by their identifiers: who made it, and who was shown a secret of it.
- * Who was shown the previous one stays until the next rotation, whether its overlap has ended or not.
+ * The operators whom the application acts for, by their identifiers: its maker, and those who were shown a secret of
+ * it. Those of the previous one stay until the next rotation, whether its overlap has ended or not.
  */
 export function operatorsBehind(application: Application): string[] {
   const { created_by, secret_shown_to = [], previous_secret_shown_to = [] } = application;
@@ -141,7 +141,7 @@ function rateBody(): MeBody["limits"] {
   };
 }
 
-/** Whom an application is made for, and what it may do. */
+/** The tenant of a new application, and what it may do. */
 export interface ApplicationRequest {
   readonly tenant_id: string;
   readonly environment: "sandbox" | "production";
@@ -149,7 +149,7 @@ export interface ApplicationRequest {
   readonly scopes: readonly Scope[];
   readonly allowed_ips: readonly string[];
   readonly source_ids?: readonly string[];
-  /** Who asks for it, where it is not a terminal. */
+  /** The caller, where it is not a terminal. */
   readonly created_by?: Actor;
 }
 
@@ -237,9 +237,9 @@ export function registerApplication(
 }
 
 /**
- * Decides `PATCH /applications/{id}`. A patch that says what is already so changes nothing. Who changes an application
- * must hold every scope that it has before and after: else one that holds less could open one that holds more, or shut
- * it out of its addresses.
+ * Decides `PATCH /applications/{id}`. A patch that says what is already so changes nothing. The caller must hold every
+ * scope that the application has before and after: else one that holds less could open one that holds more, or shut it
+ * out of its addresses.
  */
 export function amendApplication(
   application: Application,
@@ -262,8 +262,8 @@ export function amendApplication(
 }
 
 /**
- * Decides `DELETE /applications/{id}`: final, and the gateway's key goes with it. A repeat changes nothing. Who revokes
- * an application must hold its scopes: it may be one that more depends on than they may do.
+ * Decides `DELETE /applications/{id}`: final, and the gateway's key goes with it. A repeat changes nothing. The caller
+ * must hold its scopes: it may be one that more depends on than they may do.
  */
 export function revokeApplication(application: Application, context: Context): Decision<Application> {
   if (application.status === "revoked") return unchanged(application);
@@ -317,7 +317,7 @@ export function rotateSecret(
   return { ...decision, result: { application: decision.result, secret: drawn.secret } };
 }
 
-/** Who knows the secrets after a rotation: the people behind the caller know the new one. */
+/** People who know the secrets after a rotation: those behind the caller know the new one. */
 function shownTo({ secret_shown_to: before = [] }: Application, grace: number, { actor }: Context) {
   return { secret_shown_to: peopleOf(actor), previous_secret_shown_to: grace > 0 ? before : [] };
 }

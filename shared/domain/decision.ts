@@ -10,7 +10,7 @@ import type { SealedValues } from "./audit/personal.ts";
 import type { Findable } from "./people/finding.ts";
 import type { CorrectionLeg, UnjoinedLeg } from "./transaction-legs.ts";
 
-/** Who causes a change: an application or an operator of the tenant, or the service itself. */
+/** Causes a change: an application or an operator of the tenant, or the service itself. */
 export interface Actor {
   readonly type: "application" | "operator" | "system";
   readonly id: string;

@@ -68,7 +68,7 @@ export interface Probe {
   readonly until: string;
 }
 
-/** That an endpoint is to be off, with what of it was judged: switched on again or moved, it is another one. */
+/** Note to switch an endpoint off, with the judged epoch and address: switched on again or moved, it is another one. */
 export interface SwitchOff {
   readonly epoch: number;
   readonly url: string;
@@ -155,8 +155,8 @@ export function draftHealth(endpoint: Pick<WebhookEndpoint, "id" | "tenant_id">)
 }
 
 /**
- * The endpoint as it stands. Who speaks to addresses of customers may not write endpoints, so that an endpoint is to be
- * off is noted in its health first, and counts from then on: this is what the sweep writes, what everybody is shown,
+ * The endpoint as it stands. The worker that calls addresses of customers may not write endpoints, so it notes a
+ * switch-off in the health first, which counts from then on: this is what the sweep writes, what everybody is shown,
  * and what every change begins with (ADR 0031).
  */
 export function inForce(endpoint: WebhookEndpoint, health: WebhookHealth | undefined): WebhookEndpoint {

@@ -52,7 +52,7 @@ export function operationRefs(run: FeedRun, reading: GoodReading, { data }: Item
 type AccountItemRefs = ReturnType<typeof recordRefs> & {
   readonly position?: ReturnType<typeof positionRef>;
   readonly order?: ReturnType<typeof orderRef>;
-  /** Who owns the name that a close gives to what is left. */
+  /** The owner of the name that a close gives to the rest. */
   readonly remaining?: ReturnType<typeof positionRef>;
   /** The opening and the closing that a reversal may name. */
   readonly opened?: Ref<Dedup>;

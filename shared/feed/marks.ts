@@ -19,12 +19,12 @@ export interface Records {
   readonly baseline?: Account["baseline"];
 }
 
-/** Who owns the name that a source gives a position. */
+/** The owner of the name that a source gives a position. */
 export function positionRef(source: Pick<FeedSource, "id">, name: string) {
   return tradingRef.unique("source_position", positionMarker(source, name));
 }
 
-/** Who owns the name that a source gives an order. */
+/** The owner of the name that a source gives an order. */
 export function orderRef(source: Pick<FeedSource, "id">, name: string) {
   return tradingRef.unique("source_order", orderMarker(source, name));
 }

@@ -32,7 +32,7 @@ import type { Attempted } from "../trading/commit.ts";
 import { type Comparing, compareAll, missingAccount, momentOf } from "./comparing.ts";
 import { Explanations, remember } from "./drifts.ts";
 
-/** Who sends a snapshot, and for how long it is worked on. */
+/** Sender of a snapshot, and the time for it. */
 export interface SnapshotRun extends Attempted {
   readonly source: FeedSource;
 }

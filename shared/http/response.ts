@@ -121,7 +121,7 @@ export async function finish(exchange: Exchange, answer: Answer): Promise<APIGat
       "X-Content-Type-Options": "nosniff",
       "X-Request-Id": exchange.request_id,
       ...(echoed === undefined ? {} : { "X-Correlation-Id": echoed }),
-      // Who has no access has no limits either; the gateway, which answers most 401, knows none.
+      // A caller without access has no limits either; the gateway, which answers most 401, knows none.
       ...(answer.status === 401 ? {} : await rateHeaders(exchange)),
       ...(answer.replayed ? { "Idempotent-Replayed": "true" } : {}),
       ...answer.headers,

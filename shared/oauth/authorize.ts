@@ -28,7 +28,7 @@ import {
   reportAccessRefusal,
 } from "./token-audit.ts";
 
-/** Whom a token speaks for, and what they may do now. */
+/** Holder of a token, and their present scopes. */
 export interface Authorized {
   readonly tenant_id: string;
   readonly actor: Actor;

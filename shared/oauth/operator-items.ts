@@ -79,7 +79,7 @@ async function userOf(operator: Operator): Promise<(PoolUser & { readonly isNew?
 
 /**
  * Removes the user whose credentials are to be reset: their second factor cannot be taken from them otherwise (the pool
- * asks everybody for one, so AdminSetUserMFAPreference changes nothing). Who has taken the place of that user stays.
+ * asks everybody for one, so AdminSetUserMFAPreference changes nothing). A user that has taken their place stays.
  */
 async function dropCredentials({ email, pool_subject }: Operator): Promise<void> {
   const user = await findPoolUser(email);

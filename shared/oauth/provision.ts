@@ -18,7 +18,7 @@ import { changeMember, putNew, type TransactItem, writeOf } from "../table/write
 import { drawApplication, drawOperatorKey } from "./application-draws.ts";
 import { settleApplication } from "./settle.ts";
 
-/** Who works at a terminal is known to AWS alone: its trail of invocations has the id that the audit entry shows. */
+/** AWS alone knows the person at a terminal: its trail of invocations has the id that the audit entry shows. */
 const terminal = { type: "system", id: "terminal", name: "terminal" } as const;
 
 /** A new application; the one time that its secret is shown. */

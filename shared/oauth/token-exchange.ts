@@ -123,7 +123,7 @@ async function operatorOf(
 ): Promise<Found> {
   const known = await operatorsBehind(identity, brokerage);
   const allowed = known.filter((each) => signIn(each, nowIso()) !== undefined && sessionLives(each, session));
-  // Who is active somewhere signs in there, however many others invite them; an invitation is accepted by its name.
+  // An active operator signs in there, however many others invite them; an invitation is accepted by its name.
   const active = allowed.filter(({ status }) => status === "active");
   const people = brokerage === undefined && active.length > 0 ? active : allowed;
   const [operator, another] = people;

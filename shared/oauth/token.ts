@@ -74,7 +74,7 @@ export function peekToken(token: string): PeekedToken | undefined {
   return holder && { kid, tenant, holder, ...(typeof issued_at === "number" && { issued_at }) };
 }
 
-/** Whom a token is for: an operator by its subject, else an application with its family. */
+/** Holder of a token: an operator by its subject, else an application with its family. */
 function holderIn({ sub, app, fam }: Readonly<Record<string, unknown>>): PeekedToken["holder"] | undefined {
   if (isId("opr", sub)) return app === undefined && fam === undefined ? { type: "operator", id: sub } : undefined;
   return isId("app", app) && isId("fam", fam) ? { type: "application", id: app, family: fam } : undefined;

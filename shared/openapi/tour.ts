@@ -260,7 +260,7 @@ export const tour: readonly Chapter[] = [
       { row: "get_operator_handover" },
       { row: "update_operator" },
       { row: "invite_operator" },
-      // Who has not signed in yet is invited again.
+      // An operator who has not signed in yet is invited again.
       { row: "reset_operator_credentials", status: 409 },
     ],
   },

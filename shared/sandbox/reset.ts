@@ -73,7 +73,7 @@ const markers: readonly UniqueKind[] = [
 
 const orderStates = ["pending", "filled", "cancelled", "expired", "rejected"] as const;
 
-/** Who owns a marker, by the prefix of the identifier. */
+/** Owner of a marker, by the prefix of the identifier. */
 const owners: Readonly<Record<string, (tenant: string, id: string) => Key>> = {
   cli: clients.key,
   acc: accounts.key,

@@ -20,7 +20,7 @@ import { applications, families, operators } from "../table/entities.ts";
 import { readAll, readKeys } from "../table/store.ts";
 import { takeTicket } from "./tickets.ts";
 
-/** Who opens a connection. */
+/** Opens a connection. */
 type Holder = Omit<Authorized, "gateway_key">;
 
 /** Credentials and origin of a handshake. */

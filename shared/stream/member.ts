@@ -90,7 +90,7 @@ export class Member {
     return this.run.reader;
   }
 
-  /** Whom its messages go to and are counted for. */
+  /** Receives its messages, and is counted for them. */
   get recipient(): Recipient {
     return { connection_id: this.id, holder_id: this.connection.holder.id, meter: this.run.meter };
   }

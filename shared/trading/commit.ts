@@ -119,7 +119,7 @@ export type Committed<R> =
   | { readonly kind: "refused"; readonly refusal: Refusal }
   | { readonly kind: "contended" };
 
-/** Who decides, and for how long. */
+/** The tenant and context of a decision, and the time for it. */
 export interface Attempted {
   readonly tenant_id: string;
   readonly newContext: () => Context;

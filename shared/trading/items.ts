@@ -51,7 +51,7 @@ export const tradingRef = {
   dedup: (sourceId: string, kind: Dedup["kind"], name: string): Ref<Dedup> => ({
     keyIn: (tenant) => dedups.key(tenant, sourceId, kind, name),
   }),
-  /** Who owns a value that belongs to one resource of the tenant. */
+  /** Owner of a value that belongs to one resource of the tenant. */
   unique: (kind: UniqueKind, value: string): Ref<{ readonly owner_id: string }> => ({
     keyIn: (tenant) => uniques.key(tenant, kind, value),
   }),

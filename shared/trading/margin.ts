@@ -83,7 +83,7 @@ export async function decideBackedMoney<R, X extends Refs>(
   return decideMoney(held, context, { ...accountContext, ...link }, (now) => decide(now, found as Found<X>));
 }
 
-/** Who approved a transaction, and where the item that is set aside for it belongs in the ledger. */
+/** Approvers of a transaction, and where the item that is set aside for it belongs in the ledger. */
 async function judgedOn(
   { tenant_id }: Context,
   transaction: Transaction,

@@ -13,7 +13,7 @@ import { readQuoted } from "./market.ts";
 type Result = FeedQuoteReceiptBody["results"][number];
 type Price = FeedQuotesBody["quotes"][number];
 
-/** Who sends prices, and the epoch that their numbers belong to. */
+/** Sender of prices, and the epoch that their numbers belong to. */
 interface Sender {
   readonly source: FeedSource;
   readonly epoch: number;

@@ -50,7 +50,7 @@ export interface Asked {
   readonly parts?: RequestParts;
   /** Open rows are called without an application. */
   readonly open?: true;
-  /** Who asks, where it is not the one brokerage of the bench. */
+  /** The caller, where it is not the one brokerage of the bench. */
   readonly as?: TestCaller;
 }
 

@@ -91,7 +91,7 @@ export function moveAccount(books: Books, { account: id, to }: Of<"account_statu
     const open = [...books.transactions.values()].some((each) => each.account_id === id && isOpen(each));
     if (to === "closed" && (open || account.balance !== 0n)) return refused(409, "account_not_empty");
     if (to === "disabled") account.mode_before = account.trading_mode;
-    // Who comes back with a debt only closes.
+    // An account that comes back with a debt only closes.
     const back = account.balance < 0n && account.mode_before === "full" ? "close_only" : account.mode_before;
     if (to !== "closed") account.trading_mode = to === "disabled" ? "none" : back;
     account.status = to;

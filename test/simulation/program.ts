@@ -241,7 +241,7 @@ interface Exchanged {
   readonly answer: Answered;
 }
 
-/** Enters the calls in this order. Who came together with others may have been told to try again, without effect. */
+/** Enters the calls in this order. A call among concurrent ones may have been refused for a retry, without effect. */
 function replay(books: Books, order: readonly Exchanged[], together: boolean): string | undefined {
   for (const { call, answer } of order) {
     if (together && answer.status === 503) continue;

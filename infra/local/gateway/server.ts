@@ -65,7 +65,7 @@ export class GatewayServer {
     const options = { maxHeaderSize: parserHeaderLimit, keepAliveTimeout: keepAliveMs };
     this.server = createServer(options, (message, response) => this.serve(message, response));
     this.server.on("checkContinue", (message: IncomingMessage, response: ServerResponse) => {
-      // Who waits for leave to send too much does not get it.
+      // A client that asks to send too much gets no `100 Continue`.
       if (declaredLength(message) <= payloadLimit) response.writeContinue();
       this.serve(message, response);
     });

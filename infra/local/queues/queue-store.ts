@@ -48,7 +48,7 @@ const leastLines = 1_000;
 /**
  * The content of a queue, in a file that each change adds a line to before it is acknowledged: a process that is killed
  * loses none. The disk is not waited for; a machine that goes down may lose messages, and the table knows what is due.
- * Who had received a message ended with the run, so the next one sees it at once.
+ * A receiver of a message ended with the run, so the next one sees it at once.
  */
 export class QueueStore {
   /** By identifier, in the order of arrival. */

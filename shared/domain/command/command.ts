@@ -218,7 +218,7 @@ function laneOf({ account_id, lane }: PlatformCommand): string {
   return JSON.stringify([account_id, lane]);
 }
 
-/** Who occupies the lane of a command is found by this; undefined for one without a lane. */
+/** Claim of the lane of a command; undefined for one without a lane. */
 export function laneMarker(command: PlatformCommand): string | undefined {
   return command.lane === null ? undefined : laneOf(command);
 }

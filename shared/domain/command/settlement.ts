@@ -13,7 +13,7 @@ interface Decided {
   readonly events: readonly DomainEvent[];
 }
 
-/** Who decides for an account: the source that brought the news, or that it is linked to. */
+/** The source that decides for an account: that of the report, or that it is linked to. */
 type Deciding = Pick<FeedSource, "id" | "authoritative" | "ended_at">;
 
 /** Settlements of this service alone: they have not happened on a platform. */

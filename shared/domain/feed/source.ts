@@ -15,7 +15,7 @@ export interface FeedSource {
   /** Name for people; absent where it has no other name. */
   readonly display_name?: string;
   readonly platform: FeedSourceBody["platform"];
-  /** Who closes positions at the stop-out level of its accounts. */
+  /** Closes positions at the stop-out level of its accounts. */
   readonly authoritative: FeedSourceBody["authoritative"];
   /** A change of that which one person proposed, and another one has to agree to; absent where there is none. */
   readonly proposed_authoritative?: NonNullable<FeedSourceBody["proposed_authoritative"]>;
@@ -142,7 +142,7 @@ export function amendSource(
 }
 
 /**
- * Who decides for the accounts of a source after a patch: what was asked for, or what there was, with the proposal that
+ * The authority over the accounts of a source after a patch: the requested or the present one, with the proposal that
  * waits for a second person. A request for the present value withdraws a proposal.
  */
 function agreeOnAuthority(

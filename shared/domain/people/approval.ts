@@ -47,7 +47,7 @@ export interface Demand {
   readonly approvers: number;
 }
 
-/** Who must approve a transaction before its money moves; undefined where it needs no approval, or was decided. */
+/** Approvals that a transaction needs before its money moves; undefined where it needs none, or was decided. */
 export function demandOf(transaction: Transaction, tenant: Policies): Demand | undefined {
   if (!isUndecided(transaction)) return undefined;
   const rule = approvalRuleOf(transaction, tenant);
@@ -126,7 +126,7 @@ export interface Acted {
   /** Amount that it adds to the account, in minor units with its sign. */
   readonly minor: bigint;
   readonly currency: CurrencyCode;
-  /** Who acted on it before. */
+  /** Parties that acted on it before. */
   readonly acted: readonly Party[];
 }
 

@@ -5,7 +5,7 @@ import type { Context, Refusal } from "../decision.ts";
 import type { Operator } from "./operator.ts";
 import { sessionLives } from "./session.ts";
 
-/** Whom the authorizer let in, up to a minute ago. */
+/** A caller whom the authorizer let in, up to a minute ago. */
 export interface AdmittedCaller {
   readonly scopes: readonly Scope[];
   /** Role of an operator. */

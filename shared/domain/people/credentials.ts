@@ -22,9 +22,9 @@ export function inviteAgain(operator: Operator, counts: Counts, context: Context
 
 /**
  * Decides `POST /operators/{id}/reset_credentials`: the user of the pool goes with its password, its second factor and
- * its sessions, and is made again with an invitation. From the commit on, what proved who the person is proves nothing
- * here. No one resets their own: who finds a session open would keep it for good. Who reads the mail of the person
- * could become them, so while there are two owners, both reset somebody with rights that two owners give.
+ * its sessions, and is made again with an invitation. From the commit on, former proofs of the person's identity prove
+ * nothing here. No one resets their own: a person at an open session would keep it for good. A reader of the person's
+ * mail could become them, so while there are two owners, both reset somebody with rights that two owners give.
  */
 export function resetCredentials(operator: Operator, counts: Counts, context: Context): Decision<Operator> {
   const lacked = lackedScope([operator.role], context);

@@ -13,7 +13,7 @@ interface Giver {
 /** Those who gave the approvals of a transaction, by their identifiers. */
 export type Givers = ReadonlyMap<string, Giver>;
 
-/** Who approved a transaction, each once, the first one first. */
+/** Approvers of a transaction, each once, the first one first. */
 export function approversOf({ approvals = [], approved_by }: Pick<Transaction, "approvals" | "approved_by">): Party[] {
   const given = approvals.map(({ actor }) => actor);
   const isMore = approved_by != null && !given.some((actor) => samePerson(actor, approved_by));

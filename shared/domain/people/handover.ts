@@ -29,7 +29,7 @@ export interface HandoverSources {
   /** Undecided ones. */
   readonly transactions: readonly Transaction[];
   readonly more_transactions: boolean;
-  /** Who approved them. */
+  /** Their approvers. */
   readonly givers: Givers;
 }
 

@@ -93,7 +93,7 @@ function gainsRights(before: Operator, after: Operator, context: Context): boole
   return guardedRights(after, context).some((scope) => !held.includes(scope));
 }
 
-/** Who is suspended has none: an owner whom two suspended is not admitted again by one. */
+/** A suspended operator has none: an owner whom two suspended is not admitted again by one. */
 export function guardedRights({ role, status }: Operator, { environment }: Context): readonly Scope[] {
   if (status === "suspended" || status === "removed") return [];
   const held = scopesOf(role, environment);

@@ -1,7 +1,7 @@
 import type { Scope } from "../../schema/scope.ts";
 import type { StreamSubscription } from "./subscription.ts";
 
-/** Who holds a ticket or a connection, and what they may receive. */
+/** Holder of a ticket or a connection, and its scopes. */
 export interface StreamPrincipal {
   readonly holder: {
     readonly type: "application" | "operator";

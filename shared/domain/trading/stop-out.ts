@@ -18,8 +18,8 @@ import type { Trade } from "./trade.ts";
 export interface MarginState extends Holdings {
   readonly risk: Risk | undefined;
   /**
-   * Who closes positions at the stop-out level: this service, by booking or by commands, or a platform itself, and we
-   * only call.
+   * Closes positions at the stop-out level: this service, by booking or by commands, or a platform itself, and we only
+   * call.
    */
   readonly liquidated_by?: "service" | "commands" | "platform";
   /** Asks the platform that commands go to; absent where none does, so that most functions do not ship it. */

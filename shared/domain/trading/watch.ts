@@ -96,8 +96,8 @@ export interface Evaluated extends Evaluation {
 }
 
 /**
- * Who closes the positions of an account at its stop-out level. Positions at a platform of an account that is linked to
- * it are closed there, where this service decides by commands.
+ * The liquidator of an account at its stop-out level. Positions at a platform of an account that is linked to it are
+ * closed there, where this service decides by commands.
  */
 export function liquidationOf(
   { account, positions }: Holdings,
@@ -126,7 +126,7 @@ export function asking(
 
 /**
  * Decides what the newest prices mean for an account, a step of its liquidation included, and at which prices it must
- * be looked at next. Who liquidates follows from the sources of its positions. `trades` holds those that may be closed.
+ * be looked at next. The liquidator follows from the sources of its positions. `trades` holds those that may be closed.
  */
 export function evaluated(
   state: WatchedState & { readonly requests?: Requested },

@@ -3,7 +3,7 @@ export interface CountedEvent {
   readonly sequence: number;
   /** When it was published, RFC 3339 UTC. */
   readonly published_at: string;
-  /** Who caused it. */
+  /** Its cause. */
   readonly actor_id: string;
   /** Endpoints that it went to. */
   readonly deliveries: number;

@@ -127,7 +127,7 @@ async function commit<R>(
   const changes = decision.changes.map((change) => (change.op === "prepared" ? change.item : writeOf(change, tenant)));
   const items: TransactItem[] = [
     ...changes,
-    // Who changes their own item has its version as a condition already.
+    // A caller that changes its own item has its version as a condition already.
     ...(held === undefined || changes.some((change) => isSameItem(change, held)) ? [] : [held]),
     ...announcementOf(command, decision, context),
     ...(stored === undefined ? [] : [putReply(stored, Math.floor(nowMs() / 1000))]),

@@ -10,8 +10,8 @@ import { crockford, dueKeys, type Entity, type IndexKeys, type Key, placeAt, uli
 
 /**
  * Clients. Lists: all of a tenant, newest first (`list`); by verification and status (`state`); closed ones by their
- * email address (`owner`), which is not theirs alone any more; those whose verification ends (`due`). Who has an
- * address now is found by its claim.
+ * email address (`owner`), which is not theirs alone any more; those whose verification ends (`due`). The claim finds
+ * the owner of an address.
  */
 export const clients = {
   et: "CLIENT",

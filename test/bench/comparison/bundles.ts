@@ -9,7 +9,7 @@ export const compared = { "get-client": "clients/get", "create-client": "clients
 /** One of them. */
 export type Compared = keyof typeof compared;
 
-/** Who is compared: the folder of their sources under `peers/`, or how our own functions are bundled. */
+/** The contestants: the folder of their sources under `peers/`, or how our own functions are bundled. */
 export const contestants = {
   ours: "this service",
   published: "this service, SDK as published",

@@ -14,8 +14,8 @@ const broker = brokerage(api, caller);
 const everyone = "owner finance compliance support risk developer viewer";
 
 /**
- * Who may call which operation in production, as the design says it: written out here and derived from nothing, so that
- * neither a row nor a role changes it unnoticed.
+ * Operations that each role may call in production, as the design says it: written out here and derived from nothing,
+ * so that neither a row nor a role changes it unnoticed.
  */
 const table: readonly (readonly [who: string, operations: string])[] = [
   [everyone, "get_me get_limits create_stream_ticket"],

@@ -66,7 +66,7 @@ export class TwoBooks extends BookTable {
 
   constructor(
     fields: { readonly four_eyes?: boolean } = {},
-    /** Who decides for the accounts; a loss beyond the money of those that the service decides for is corrected. */
+    /** Decides for the accounts; a loss beyond the money of those that the service decides for is corrected. */
     authoritative: FeedSource["authoritative"] = "platform",
   ) {
     super();

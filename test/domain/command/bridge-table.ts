@@ -74,7 +74,7 @@ export class BookTable {
     return [...this.markers.values()].flatMap((leg) => (leg.account_id === account_id ? [leg.command_id] : []));
   }
 
-  /** Who acts: an operator with their role, or an application. */
+  /** The actor: an operator with their role, or an application. */
   protected actingAs(id: string): Pick<Context, "actor" | "role"> {
     if (!id.startsWith("opr_")) return { actor: { type: "application", id, name: id } };
     return { actor: { type: "operator", id, name: id }, role: this.people.get(id)?.role };

@@ -76,7 +76,7 @@ describe("the link of an account with money", () => {
     }
     const { account } = accepted(patched(byFinance, ana, eva)).result;
     expect([account.source_id, account.proposed_link]).toEqual([null, undefined]);
-    // Who proposes needs no role of the rule.
+    // The proposer needs no role of the rule.
     expect(accepted(patched(byFinance, zoe, eva)).result.account.source_id).toBeNull();
     // Of the operators, owners alone hold the scopes of the request in production.
     expect(accepted(patched(byFinance, zoe, tom)).result.account.source_id).toBeNull();

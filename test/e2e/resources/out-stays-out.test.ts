@@ -137,7 +137,7 @@ it("an invitation from another brokerage keeps no removed password alive, and br
   const [inviting, other] = [await stack.newApplication(), await stack.newApplication()];
   const token = await tokenOf(person, stack.tenant_id);
   expect((await invite(inviting.api, person.email)).status).toBe(201);
-  // Who is active at one brokerage signs in there without a choice, while another one invites them.
+  // A person who is active at one brokerage signs in there without a choice, while another one invites them.
   const still = await eventually(async () => {
     const { status, body } = await exchange((await idToken(person)) ?? "");
     return status === 200 ? body.access_token : undefined;
@@ -162,7 +162,7 @@ it("an invitation from another brokerage keeps no removed password alive, and br
     }
   });
 
-  // Who works for a third brokerage as well keeps the sign-in that they have there.
+  // A person of a third brokerage keeps the sign-in that they have there.
   const second = await newOperator(stack, "owner");
   await tokenOf(second, stack.tenant_id);
   await invite(other.api, second.email);

@@ -179,7 +179,7 @@ function versionRose(before: RawItem, after: RawItem): boolean {
   return rise === 1n || (rise === 2n && tookNoteAlong(before, after)) || (rise > 1n && isOfBatch(after));
 }
 
-/** Who changes an endpoint that was noted as switched off writes that along: two versions in one write. */
+/** A change of an endpoint that was noted as switched off writes that too: two versions in one write. */
 function tookNoteAlong(before: RawItem, after: RawItem): boolean {
   if (after["et"] !== "WEBHOOK" || before["status"] !== "enabled") return false;
   return after["status"] !== "enabled" || whole(after, "epoch") > whole(before, "epoch");

@@ -1,6 +1,6 @@
 import { totpCode } from "../../../infra/local/pool/totp.ts";
 
-/** Who signs in: what a person types into the login page. */
+/** Credentials that a person types into the login page. */
 export interface SignInUser {
   readonly email: string;
   readonly password: string;
@@ -54,7 +54,7 @@ export async function signIn(browser: Browser, address: string, user: SignInUser
   return url;
 }
 
-/** Who was invited: the mail holds a temporary password, and the person chooses their own. */
+/** An invited person: the mail holds a temporary password, and the person chooses their own. */
 export interface InvitedUser {
   readonly email: string;
   readonly temporary_password: string;

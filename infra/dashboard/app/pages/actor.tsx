@@ -1,7 +1,7 @@
 import type { Schemas } from "../api/types.ts";
 import { inWords, shortId } from "../parts/format.ts";
 
-/** Who did something: an operator or an application by name, or the service itself. */
+/** Actor: an operator or an application by name, or the service itself. */
 export function ActorName({ actor }: { readonly actor: Schemas["Actor"] | null }) {
   if (actor === null) return <span className="faint">–</span>;
   const { type, id, name } = actor;

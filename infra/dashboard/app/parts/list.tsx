@@ -57,7 +57,7 @@ export function Rows<T>({ list, empty, filters = [], bare = false, ...table }: R
   );
 }
 
-/** That the rows are not those of now, and why. */
+/** Says that the rows are not those of now, and why. */
 function ListState({ list: { error, replacing, readAt } }: { readonly list: List<unknown> }) {
   if (replacing)
     return (

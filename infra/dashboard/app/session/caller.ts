@@ -1,7 +1,7 @@
 import { createContext, useContext } from "react";
 import type { Schemas } from "../api/types.ts";
 
-/** Who is signed in, as the API says. */
+/** The signed-in person, as the API says. */
 export type Caller = Schemas["Me"];
 
 /** The person whose session this is. */

@@ -5,7 +5,7 @@ import type { Market } from "./quote.ts";
 /** Source of what no platform brought. */
 export const internalSource = "internal";
 
-/** Who liquidates the accounts of a source: its platform, which we only follow, or this service. */
+/** Liquidates the accounts of a source: its platform, which we only follow, or this service. */
 export type Liquidator = "platform" | "service";
 
 /** The last sign of life of a source. */
@@ -38,8 +38,8 @@ export function isCutOff(market: Market, { source }: Pick<Position, "source">, n
 }
 
 /**
- * Who closes the positions of an account at its stop-out level: its platform, as soon as one position is of a source
- * that says so, or of one that is not known.
+ * Closes the positions of an account at its stop-out level: its platform, as soon as one position is of a source that
+ * says so, or of one that is not known.
  */
 export function liquidatorOf(market: Market, positions: readonly Pick<Position, "source">[]): Liquidator {
   const followed = positions.some(

@@ -39,7 +39,7 @@ const filters = [
   { name: "resource", label: "Resource id", wide: true },
 ] as const;
 
-/** Who did what, newest first, and whether the chain of the entries is intact. */
+/** Entries of the audit, newest first, and whether their chain is intact. */
 export function AuditPage() {
   const [search, change] = useAddress();
   const [checking, setChecking] = useState(false);

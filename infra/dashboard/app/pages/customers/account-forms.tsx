@@ -11,7 +11,7 @@ const leverageField = {
   help: "Without it that of the settings.",
 } as const;
 
-/** Opens an account for a client. Who may set no terms opens it on those of the settings. */
+/** Opens an account for a client. A person without the scope for terms opens it on those of the settings. */
 export function CreateAccount({ clientId, onClose }: { readonly clientId: string; readonly onClose: () => void }) {
   const { history } = useRouter();
   const may = useMay();
