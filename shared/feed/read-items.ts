@@ -6,17 +6,10 @@ import { checkedValue } from "../http/validate.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
 import { FeedAccountUpdate, FeedDealReversal, FeedPositionUpdate } from "../schema/feed/items.ts";
-import {
-  FeedBalanceOperation,
-  type FeedData,
-  FeedExecution,
-  FeedOrder,
-  FeedSwap,
-  FeedSymbol,
-  FeedTime,
-} from "../schema/feed.ts";
+import { FeedBalanceOperation, type FeedData, FeedExecution, FeedOrder, FeedSwap, FeedSymbol } from "../schema/feed.ts";
+import { PlatformTime } from "../schema/fields.ts";
 
-const Moment = z.optional(FeedTime);
+const Moment = z.optional(PlatformTime);
 
 const schemas = {
   execution: FeedExecution,

@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { clipped } from "../text.ts";
 import { described } from "./described.ts";
 import type { FeedAccountUpdate, FeedDealReversal, FeedPositionUpdate } from "./feed/items.ts";
-import { CalendarDate, id, ownFields, pageParameters, setOf, Timestamp, TimestampInput } from "./fields.ts";
+import { CalendarDate, id, ownFields, PlatformTime, pageParameters, setOf, Timestamp } from "./fields.ts";
 import { Decimal, SignedDecimal, SymbolName, symbolTerms } from "./symbol.ts";
 import { Side } from "./trade.ts";
 import { platformKinds, StatusReason } from "./transaction.ts";
@@ -45,12 +45,6 @@ export const SignedMoney = z
       "must be a plain decimal such as -6.20",
     ),
   );
-/** A time of a platform: second 60, which some clocks show before midnight of UTC, is the end of the minute. */
-export const FeedTime = z.pipe(
-  z.string().check(z.overwrite((value) => value.replace(/:60(?:\.\d+)?(?=Z|[+-])/, ":59.999"))),
-  TimestampInput,
-);
-
 /**
  * One item of a batch. `data` is validated for each item by its type: an invalid item is put aside and does not block
  * the others.
@@ -125,7 +119,7 @@ export const FeedPendingOrder = z.strictObject({
   stop_price: nullable(SignedDecimal),
   limit_price: nullable(SignedDecimal),
   ...stops,
-  expires_at: nullable(FeedTime),
+  expires_at: nullable(PlatformTime),
 });
 
 /** A pending order that has ended. */
@@ -226,7 +220,7 @@ export const FeedQuotes = z.strictObject({
           symbol: described(SymbolName, "Symbol name."),
           bid: described(SignedDecimal, "Bid: the price to sell at."),
           ask: described(SignedDecimal, "Ask: the price to buy at."),
-          time: described(TimestampInput, "Time of the quote at the source."),
+          time: described(PlatformTime, "Time of the quote at the source."),
           seq: described(Sequence, "Sequence number assigned by the source."),
         }),
       )

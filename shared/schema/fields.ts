@@ -21,17 +21,24 @@ const shortMonths = String.raw`(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9
 const day = String.raw`(?:${leapYear}-02-29|\d{4}-(?:${shortMonths}|(?:0[13578]|1[02])-31))`;
 const timeOfDay = String.raw`(?:[01]\d|2[0-3]):[0-5]\d`;
 
-/** A time in a request: RFC 3339 with any offset, in the years 0000 to 9999 also in UTC, in which it is stored. */
-export const TimestampInput = z.string().check(
+const momentOf = (second: string) =>
   z.regex(
-    new RegExp(String.raw`^${day}T${timeOfDay}:[0-5]\d(?:\.\d+)?(?:Z|[+-]${timeOfDay})$`),
+    new RegExp(String.raw`^${day}T${timeOfDay}:${second}(?:\.\d+)?(?:Z|[+-]${timeOfDay})$`),
     "must be a moment in RFC 3339 form such as 2026-11-21T06:30:00Z",
-  ),
-  // JavaScript writes another year with a sign and six digits, which is no RFC 3339 and does not sort as text.
-  z.refine((moment) => !/^[+-]/.test(inUtc(moment)), {
-    error: "must be within the years 0000 to 9999 in UTC",
-    params: { code: "out_of_range" },
-  }),
+  );
+// JavaScript writes another year with a sign and six digits, which is no RFC 3339 and does not sort as text.
+const inYears = z.refine<string>((moment) => !/^[+-]/.test(inUtc(moment)), {
+  error: "must be within the years 0000 to 9999 in UTC",
+  params: { code: "out_of_range" },
+});
+
+/** A time in a request: RFC 3339 with any offset, in the years 0000 to 9999 also in UTC, in which it is stored. */
+export const TimestampInput = z.string().check(momentOf(String.raw`[0-5]\d`), inYears);
+/** A time of a platform: second 60, which some clocks show before midnight of UTC, is the end of the minute. */
+export const PlatformTime = z.string().check(
+  momentOf(String.raw`(?:[0-5]\d|60)`),
+  z.overwrite((moment) => moment.replace(/:60(?:\.\d+)?(?=Z|[+-])/, ":59.999")),
+  inYears,
 );
 
 /** The time in UTC as it would be stored; empty for a text that is no time. */

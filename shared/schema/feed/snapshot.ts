@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
 import { PlatformId } from "../feed.ts";
-import { ownFields, pageParameters, Timestamp, TimestampInput } from "../fields.ts";
+import { ownFields, PlatformTime, pageParameters, Timestamp } from "../fields.ts";
 import { Decimal, SignedDecimal, SymbolName } from "../symbol.ts";
 import { Side } from "../trade.ts";
 
@@ -27,7 +27,7 @@ const Part = z.int().check(z.minimum(1), z.maximum(limits.snapshots.max_parts));
 /** `POST /feed/sources/{id}/snapshots` */
 export const SnapshotPartRequest = z.strictObject({
   snapshot_id: described(PlatformId, "Identifier of the snapshot, assigned by the bridge; the same in all its parts."),
-  taken_at: described(TimestampInput, "Time of the snapshot on the platform."),
+  taken_at: described(PlatformTime, "Time of the snapshot on the platform."),
   as_of_seq: described(
     z.string().check(z.regex(/^(?:0|[1-9]\d{0,14})$/, "must be a whole number, as text")),
     "Sequence number of the last item that the snapshot includes; everything up to it, and nothing later.",

@@ -6,7 +6,9 @@ import { updatePosition } from "../../../shared/domain/feed/position-update.ts";
 import { decimalText, rational } from "../../../shared/domain/trading/pricing/rational.ts";
 import { acceptTick } from "../../../shared/domain/trading/pricing/tick.ts";
 import type { Trade } from "../../../shared/domain/trading/trade.ts";
-import { FeedTime } from "../../../shared/schema/feed.ts";
+import { SnapshotPartRequest } from "../../../shared/schema/feed/snapshot.ts";
+import { FeedQuotes } from "../../../shared/schema/feed.ts";
+import { PlatformTime, TimestampInput } from "../../../shared/schema/fields.ts";
 import { decisionTime } from "../../support/builders/decisions.ts";
 import { someMarket, someQuote, someSymbol } from "../../support/builders/trading.ts";
 import { context, desk, opening, origin, unknown } from "../feed-cases.ts";
@@ -96,23 +98,36 @@ describe("a deal is booked as its platform booked it", () => {
     expect(of("service")).toMatchObject({ result: { commission_minor: -350n } });
   });
 
-  it.each(["GBX", "GBp"])("in %s, a hundredth of a pound, which no account has", (quote_currency) => {
+  it.each([
+    // 100 shares by a penny each are 1.00 GBP, which is 1.2751 USD at the mid.
+    ["GBX", "GBP", "100", 128n],
+    ["GBp", "GBP", "100", 128n],
+    // 10,000 shares by a cent each are 100.00 ZAR, of which 18.01 are a dollar; so are 3.61 ILS.
+    ["ZAC", "ZAR", "10000", 555n],
+    ["ILA", "ILS", "10000", 2_770n],
+  ])("in %s, a hundredth of %s, which no account has", (quote_currency, base_currency, lots, gross_minor) => {
     const share = someSymbol("VOD.L", {
-      ...{ calc_mode: "cfd", base_currency: "GBP", quote_currency, contract_size: "1", digits: 2, max_leverage: 5 },
+      ...{ calc_mode: "cfd", base_currency, quote_currency, contract_size: "1", digits: 2, max_leverage: 5 },
     });
-    const london = someMarket({ "VOD.L": ["74.00", "74.10"] }, [share]);
+    const rands = someSymbol("USDZAR", { digits: 4 });
+    const shekels = someSymbol("USDILS", { digits: 4 });
+    const prices = {
+      "VOD.L": ["74.00", "74.10"],
+      USDZAR: ["18.0000", "18.0200"],
+      USDILS: ["3.6000", "3.6200"],
+    } as const;
+    const london = someMarket(prices, [share, rands, shekels]);
     const account = desk();
     const decision = openDeal(
-      ...([account.state, london, opening({ symbol: "VOD.L", lots: "100", price: "74.00" }), unknown, origin] as const),
+      ...([account.state, london, opening({ symbol: "VOD.L", lots, price: "74.00" }), unknown, origin] as const),
       context,
     );
     const changes = decision.ok ? decision.changes.filter(({ op }) => op !== "claim") : [];
     const trade = account.apply({ ...decision, changes } as typeof decision) as Trade;
     const data = { action: "close", deal_id: "D-2", position_id: "P-1", price: "75.00" } as const;
     const links = { trade: account.trades.get(trade.id), order_id: null };
-    // 100 shares by a penny each are 1.00 GBP, which is 1.2751 USD at the mid.
     expect(closeDeal(account.state, london, data, links, origin, context)).toMatchObject({
-      result: { gross_minor: 128n },
+      result: { gross_minor },
     });
   });
 
@@ -121,7 +136,16 @@ describe("a deal is booked as its platform booked it", () => {
     ["2016-12-31T23:59:60.25+00:00", "2016-12-31T23:59:59.999+00:00"],
     ["2016-12-31T23:59:59Z", "2016-12-31T23:59:59Z"],
   ])("at %s, which is %s", (at, time) => {
-    expect(FeedTime.parse(at)).toBe(time);
+    expect(PlatformTime.parse(at)).toBe(time);
+  });
+
+  it("at second 60 also with a price and with a snapshot", () => {
+    const time = "2016-12-31T23:59:60Z";
+    const price = { symbol: "WTI", bid: "-37.63", ask: "-37.60", time, seq: "1" };
+    expect(FeedQuotes.parse({ quotes: [price] }).quotes[0]?.time).toBe("2016-12-31T23:59:59.999Z");
+    const part = { snapshot_id: "S-1", taken_at: time, as_of_seq: "0", part: 1, parts: 1, complete: false };
+    expect(SnapshotPartRequest.parse({ ...part, accounts: [] }).taken_at).toBe("2016-12-31T23:59:59.999Z");
+    expect(TimestampInput.safeParse(time).success).toBe(false);
   });
 
   it.each(["0", "-1.1"])("but no pair at %s", (price) => {
