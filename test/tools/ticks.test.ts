@@ -35,6 +35,16 @@ describe("a file of ticks", () => {
     expect(await ticksOf(`symbol,time,bid,ask\n${symbol},${time},1.10000,1.10010\n`)).toEqual([{ ...tick, symbol }]);
   });
 
+  it("is read with prices of zero and below it, as the service takes them of what is no pair", async () => {
+    const prices = [
+      ["-37.63", "-37.60"],
+      ["0", "0.00"],
+      ["-0.01", "0.01"],
+    ] as const;
+    const lines = prices.map(([bid, ask]) => `${tick.time},${bid},${ask},WTI`);
+    expect(await ticksOf(lines.join("\n"))).toEqual(prices.map(([bid, ask]) => ({ ...tick, symbol: "WTI", bid, ask })));
+  });
+
   it("is read the same in pieces of any size", async () => {
     const text = [...generatedTicks(40, 3, ["EURUSD", "XAUUSD"])].join("\n");
     const whole = await ticksOf(text);
@@ -52,8 +62,9 @@ describe("a file of ticks", () => {
     ["yesterday,1.1,1.2,EURUSD", 'line 2: time must be RFC 3339 or milliseconds since 1970, not "yesterday"'],
     ["2026-13-20T09:00:01Z,1.1,1.2,EURUSD", "line 2: time must be RFC 3339"],
     ["2026-11-20T08:59:59Z,1.1,1.2,EURUSD", "line 2: time must not be before that of the line above"],
-    ["2026-11-20T09:00:01Z,1e3,1.2,EURUSD", 'line 2: bid must be a decimal above 0 such as 1.10000, not "1e3"'],
-    ["2026-11-20T09:00:01Z,1.1,0.0,EURUSD", "line 2: ask must be a decimal above 0"],
+    ["2026-11-20T09:00:01Z,1e3,1.2,EURUSD", 'line 2: bid must be a decimal such as 1.10000 or -37.63, not "1e3"'],
+    ["2026-11-20T09:00:01Z,1.1,+0.1,EURUSD", "line 2: ask must be a decimal such as 1.10000"],
+    ["2026-11-20T09:00:01Z,-37.60,-37.63,WTI", "line 2: ask must not be below bid, and -37.63 is below -37.60"],
     ["2026-11-20T09:00:01Z,1.2,1.1,EURUSD", "line 2: ask must not be below bid, and 1.1 is below 1.2"],
     ["2026-11-20T09:00:01Z,1.1,1.2,EUR*USD", "line 2: symbol must be a name such as EURUSD"],
     ["x".repeat(1001), "line 2: is longer than 1000 characters"],

@@ -13,7 +13,7 @@ type Column = (typeof columns)[number];
 
 /** A longer line is none of a file of ticks; reading stops there, so that memory stays bounded. */
 const longestLine = 1000;
-const decimal = /^(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/;
+const decimal = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/;
 /** Characters of names of symbols; the service has the last word. */
 const symbolName = /^[\p{L}\d ._\-/#@+()&!$]{1,31}$/u;
 const timestamp = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(Z|[+-]\d\d:\d\d)?$/;
@@ -84,8 +84,7 @@ function tickOf(cells: readonly string[], places: ReadonlyMap<Column, number>, s
   const ms = /^\d{12,14}$/.test(time) ? Number(time) : timeOf(time);
   if (Number.isNaN(ms)) return `time must be RFC 3339 or milliseconds since 1970, not "${time}"`;
   for (const [name, text] of [["bid", bid] as const, ["ask", ask] as const]) {
-    const positive = decimal.test(text) && Number(text) > 0;
-    if (!positive) return `${name} must be a decimal above 0 such as 1.10000, not "${text}"`;
+    if (!decimal.test(text)) return `${name} must be a decimal such as 1.10000 or -37.63, not "${text}"`;
   }
   if (Number(ask) < Number(bid)) return `ask must not be below bid, and ${ask} is below ${bid}`;
   if (!symbolName.test(named.normalize("NFC"))) return `symbol must be a name such as EURUSD, not "${named}"`;
