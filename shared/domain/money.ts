@@ -28,13 +28,18 @@ export function parseReported(text: string, currency: CurrencyCode): bigint | Am
   return typeof size === "bigint" && text.startsWith("-") ? -size : size;
 }
 
-/** As {@link parseReported}, of a deal: one that has more digits than its currency is rounded half away from zero. */
+/** As {@link parseReported}; one that has more digits than its currency is rounded half away from zero. */
 export function roundReported(text: string, currency: CurrencyCode): bigint | AmountFault {
   const digits = minorDigits[currency];
   const [whole = "0", fraction = ""] = text.split(".");
   const cut = parseReported(`${whole}.${fraction.slice(0, digits)}`, currency);
   if (typeof cut === "string" || fraction.charAt(digits) < "5") return cut;
   return text.startsWith("-") ? cut - 1n : cut + 1n;
+}
+
+/** The amount as its platform wrote it, where that has more digits than its currency; nothing where it has not. */
+export function reportedFigure(text: string, currency: CurrencyCode): { readonly reported_amount?: string } {
+  return parseReported(text, currency) === "amount_precision" ? { reported_amount: text } : {};
 }
 
 /** Decimal string with exactly the digits of the currency: 125000n USD is `"1250.00"`. */

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { described } from "./described.ts";
 import { Actor } from "./event.ts";
-import { SetAside } from "./feed/set-aside.ts";
+import { reportedAmountText, SetAside } from "./feed/set-aside.ts";
 import {
   Currency,
   createdRange,
@@ -22,6 +22,7 @@ import {
 } from "./fields.ts";
 import { TransferLeg, type TransferQuote } from "./internal-money/transfer.ts";
 import { MoneyInput } from "./money.ts";
+import { SignedDecimal } from "./symbol.ts";
 
 const Method = z.enum(["bank_transfer", "card", "crypto", "e_wallet", "cash", "internal", "other"]);
 
@@ -239,6 +240,7 @@ const PlatformOperation = z.object({
     "`forward` moved the money; `reverse` brought it back after a return or a failed payout.",
   ),
   at: described(Timestamp, "Time of the operation on the platform."),
+  reported_amount: described(z.optional(SignedDecimal), reportedAmountText),
   deal_id: described(z.optional(z.string()), "Deal that the platform charged the money for; absent if it named none."),
   confirmed: described(
     z.optional(z.boolean()),

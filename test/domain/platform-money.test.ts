@@ -77,6 +77,11 @@ describe("money that a platform moved", () => {
     ["adjustment", "-0.01", -1n],
     ["fee", "-3.50", -350n],
     ["fee", "3.50", 350n],
+    ["deposit", "100.005", 10_001n],
+    ["withdrawal", "100.0049", -10_000n],
+    ["adjustment", "-0.005", -1n],
+    ["commission", "-1.23456789", -123n],
+    ["swap", "-0.500000000000", -50n],
   ] as const)("of kind %s and amount %s has its sign from both", (kind, amount, minor) => {
     expect(accepted(operationMinor(operation(kind, amount), { currency: "USD" })).result).toBe(minor);
   });
@@ -86,7 +91,8 @@ describe("money that a platform moved", () => {
     ["credit_in", "-100.00", "sign_mismatch"],
     ["deposit", "0.00", "validation_failed"],
     ["adjustment", "-0.00", "validation_failed"],
-    ["adjustment", "-0.001", "amount_precision"],
+    ["adjustment", "-0.0049", "validation_failed"],
+    ["adjustment", "99999999999999999.01", "amount_too_large"],
   ] as const)("of kind %s and amount %s is none: %s", (kind, amount, code) => {
     expect(refused(operationMinor(operation(kind, amount), { currency: "USD" })).code).toBe(code);
   });
@@ -150,6 +156,23 @@ describe("money that a platform moved", () => {
     ]);
   });
 
+  it("with more digits than its currency is booked rounded, and its operation keeps the figure of the platform", () => {
+    const account = platformAccount();
+    const { balance, transaction } = applied(account, operation("withdrawal", "10.004999"));
+    expect(balance.balance_minor).toBe(account.balance.balance_minor - 1_000n);
+    expect(transaction).toMatchObject({
+      amount_minor: 1_000n,
+      platform_operations: [{ reported_amount: "10.004999" }],
+    });
+    const up = applied(account, operation("adjustment", "-10.005"));
+    expect([up.transaction?.amount_minor, up.transaction?.platform_operations[0]?.reported_amount]).toEqual([
+      ...[-1_001n, "-10.005"],
+    ]);
+    expect(applied(account, operation("deposit", "10.000")).transaction?.platform_operations[0]).not.toHaveProperty(
+      "reported_amount",
+    );
+  });
+
   it("that only platforms book cannot be moved by the API", () => {
     const { transaction } = applied(platformAccount(), operation("fee", "-3.50"));
     if (transaction === undefined) throw new Error("There is no transaction.");
@@ -190,6 +213,18 @@ describe("an operation that names a transaction", () => {
         ["forward", String(sign * 9_700)],
       ]),
     );
+  });
+
+  it("joins its leg also with more digits than the currency, and the leg keeps the figure of the platform", () => {
+    const { accountContext, transaction } = transactionOf("deposit", { amount: "100.00", fee: "3.00" });
+    const tenant = { ...accountContext.tenant, four_eyes: false };
+    const joined = applied({ ...accountContext, tenant }, operation("deposit", "96.995"), { named: transaction });
+    expect(joined.balance.balance_minor - accountContext.balance.balance_minor).toBe(9_700n);
+    const operations = [{ leg: "forward", operation_id: "B-1", reported_amount: "96.995" }];
+    expect(joined.transaction).toMatchObject({ id: transaction.id, platform_operations: operations });
+    const completed = transactionOf("deposit", { amount: "100.00", fee: "3.00" }, done);
+    const noted = applied(completed.accountContext, operation("deposit", "97.0049"), { named: completed.transaction });
+    expect(noted.transaction?.platform_operations).toMatchObject([{ leg: "forward", reported_amount: "97.0049" }]);
   });
 
   it.each([

@@ -88,7 +88,7 @@ export function secondOf(rule: ApprovalRule | undefined): string {
   return rule.roles === undefined ? "an operator" : `an operator with the role ${rule.roles.join(" or ")}`;
 }
 
-/** Whom a brokerage invites where no one is left who could agree. */
+/** Says which operator to invite where no one is left who could agree. */
 export function inviteOf(rule: ApprovalRule | undefined): string {
   return `if there is none, invite an operator with the role ${(rule?.roles ?? ["finance", "owner"]).join(" or ")}.`;
 }

@@ -152,6 +152,8 @@ export interface Evidence {
   readonly confirmed: boolean;
   /** Number of the item that reported it; absent unless one did. */
   readonly feed_seq?: string;
+  /** Its amount as the item has it; only where that has more digits than the currency. */
+  readonly reported_amount?: string;
   /** Where it belongs in the ledger, where a loss was corrected since it happened. */
   readonly late?: Late | undefined;
 }
@@ -194,12 +196,21 @@ function inProcessing(before: Transaction, context: Context): Transaction {
 
 /** How an operation of a platform is booked, and what the transaction notes of it. */
 export function happened(before: Transaction, leg: LegName, evidence: Evidence): Happened {
-  const { source, operation_id, at, confirmed, feed_seq, late } = evidence;
-  const operation = { source_id: source.id, leg, at, confirmed, ...(feed_seq !== undefined && { feed_seq }) };
-  const joined = operation_id === undefined ? [] : [{ ...operation, operation_id }];
+  const { source, operation_id, late } = evidence;
+  const joined = operation_id === undefined ? [] : [{ ...joinedOperation(evidence, leg), operation_id }];
   return {
     how: { happened: true, owed: source.authoritative === "platform", ...(late !== undefined && { late }) },
     noted: { platform_operations: [...(before.platform_operations ?? []), ...joined], outcome: null },
+  };
+}
+
+/** What a transaction notes of the operation that moved a leg of it, but for its identifier. */
+export function joinedOperation(evidence: Evidence, leg: LegName) {
+  const { source, at, confirmed, feed_seq, reported_amount } = evidence;
+  return {
+    ...{ source_id: source.id, leg, at, confirmed },
+    ...(reported_amount !== undefined && { reported_amount }),
+    ...(feed_seq !== undefined && { feed_seq }),
   };
 }
 

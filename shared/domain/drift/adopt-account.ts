@@ -7,6 +7,7 @@ import { type BalanceAdjustment, type Context, type DomainEvent, refuse, refuseF
 import { mergedAdjustment } from "../feed/merged-change.ts";
 import { bookOperation, operationMinor } from "../feed/platform-money.ts";
 import type { FeedSource } from "../feed/source.ts";
+import { roundReported } from "../money.ts";
 import { isAdjustment } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
 import type { TradingChange, TradingDecision } from "../trading/changes.ts";
@@ -107,7 +108,7 @@ export function adoptAccount(
     ["credit_in", theirs.credit],
   ] as const) {
     const operation = { kind, amount, operation_id: `${drift.id}-${kind}`, platform_login: drift.platform_login };
-    if (!/[1-9]/.test(amount)) continue;
+    if (roundReported(amount, account.currency) === 0n) continue;
     const minor = operationMinor(operation, account);
     if (!minor.ok) return minor;
     const booked = bookOperation(

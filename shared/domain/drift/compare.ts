@@ -2,7 +2,7 @@ import { limits } from "../../limits.ts";
 import type { SnapshotAccountBody } from "../../schema/feed/snapshot.ts";
 import type { Account, Ledger } from "../account.ts";
 import { isOpen, type SettlementCommand } from "../command/command.ts";
-import { formatAmount, parseReported } from "../money.ts";
+import { formatAmount, roundReported } from "../money.ts";
 import type { Position } from "../trading/position.ts";
 import { rational, shortDecimalText } from "../trading/pricing/rational.ts";
 import type { Transaction } from "../transaction.ts";
@@ -138,7 +138,10 @@ export function isLeftOut(
   return at > unnumbered_since;
 }
 
-/** The difference of a sum of money; one whose own side is null says that theirs is no amount of the currency. */
+/**
+ * The difference of a sum of money; one whose own side is null says that theirs is more than there can be. What has
+ * more digits than the currency is compared rounded, as the money of items is booked.
+ */
 function moneyDifference(
   kind: "balance" | "credit",
   ours: OurSide,
@@ -150,7 +153,7 @@ function moneyDifference(
   const text = theirs[kind];
   const member = `${kind}_minor` as const;
   const minor = leftOut.reduce((sum, effect) => sum - effect[member], ours[member]);
-  const reported = parseReported(text, currency);
+  const reported = roundReported(text, currency);
   const given = typeof reported === "bigint" ? reported : undefined;
   if (given === undefined) return [{ ...nothing, ours: null, theirs: text }];
   return given === minor

@@ -8,10 +8,11 @@ import {
   type PlatformCommand,
 } from "../command/command.ts";
 import { correctionReleased, correctionReported, isCorrectedBy, isCorrectedByHand } from "../command/correction.ts";
-import { commandOf, type Evidence, forwardMinor, platformMoved } from "../command/money.ts";
+import { commandOf, type Evidence, forwardMinor, joinedOperation, platformMoved } from "../command/money.ts";
 import { followedByPlatform } from "../command/settlement.ts";
 import { type Change, type Context, type Decision, later, numberOf, refuse } from "../decision.ts";
 import { isCredit } from "../internal-money/credit-booking.ts";
+import { reportedFigure } from "../money.ts";
 import { isUnapproved } from "../people/approval.ts";
 import { awaitsPlatform, changed, type Transaction, transactionEvent } from "../transaction.ts";
 import { type Leg, legChanges, takesMoney, unreportedLegsOf } from "../transaction-legs.ts";
@@ -178,9 +179,10 @@ function joinLeg(
 ): Decision<Transaction> {
   const { account, balance } = state;
   const { margin } = asHappened(state, { source });
-  const { operation_id } = operation;
+  const { operation_id, amount } = operation;
   const accountContext = { tenant, account, balance, margin, ...(since_debit === undefined ? {} : { since_debit }) };
-  const evidence: Evidence = { source, operation_id, at, confirmed: true, late, ...numberOf(context) };
+  const figure = reportedFigure(amount, account.currency);
+  const evidence: Evidence = { source, operation_id, at, confirmed: true, late, ...figure, ...numberOf(context) };
   const decision = isToBook(before, leg)
     ? platformMoved(before, leg.name, accountContext, evidence, context)
     : noted(before, leg, evidence, context);
@@ -239,15 +241,7 @@ function corrected(
  * the leg makes way, and is other money if the platform reports it.
  */
 function noted(before: Transaction, leg: Leg, evidence: Evidence, context: Context): Decision<Transaction> {
-  const { source, operation_id = "", at } = evidence;
-  const joined = {
-    source_id: source.id,
-    operation_id,
-    leg: leg.name,
-    at,
-    confirmed: true,
-    ...numberOf(context),
-  };
+  const joined = { ...joinedOperation(evidence, leg.name), operation_id: evidence.operation_id ?? "" };
   const operations = before.platform_operations ?? [];
   const replaced = operations.filter((each) => each.leg === leg.name);
   const others = operations.filter((each) => each.leg !== leg.name);
@@ -300,12 +294,13 @@ function isConfirmed(
 function confirm(
   claimant: Transaction,
   { account }: OperationState,
-  { operation: { operation_id }, origin }: Reported,
+  { operation: { operation_id, amount }, origin }: Reported,
   context: Context,
 ): Applied {
   const entry = unconfirmed(claimant, origin.source, operation_id);
+  const figure = reportedFigure(amount, account.currency);
   const operations = (claimant.platform_operations ?? []).map((each) =>
-    each === entry ? { ...each, at: origin.at, confirmed: true, ...numberOf(context) } : each,
+    each === entry ? { ...each, at: origin.at, confirmed: true, ...figure, ...numberOf(context) } : each,
   );
   const decision = withOperations(claimant, operations, context);
   const legs = legChanges(account, claimant, decision.result);

@@ -1,11 +1,11 @@
 import { limits } from "../../limits.ts";
 import type { FeedData } from "../../schema/feed.ts";
 import type { Account, Balance, Contra } from "../account.ts";
-import type { Evidence } from "../command/money.ts";
+import { type Evidence, joinedOperation } from "../command/money.ts";
 import { type Context, type Decision, numberOf, refuse, refuseField, unchanged } from "../decision.ts";
 import { isCredit, moveCredit, bookCredit as settleCredit } from "../internal-money/credit-booking.ts";
 import { consumed, lotsOf } from "../internal-money/credit-lots.ts";
-import { parseReported } from "../money.ts";
+import { formatAmount, reportedFigure, roundReported } from "../money.ts";
 import { adjustBalance, type Booking, completion, equal, type Late, post } from "../posting.ts";
 import type { Tenant } from "../tenant.ts";
 import {
@@ -67,12 +67,16 @@ function isMoney(kind: string): kind is MoneyKind {
 /**
  * Amount that an operation adds to its account, in minor units. The kind gives the sign of a deposit, of a withdrawal
  * and of credit, so that `withdrawal 100.00` takes 100.00; a deposit or granted credit below zero contradicts itself.
+ * More digits than the currency has are rounded half away from zero; an amount of nothing then moves no money.
  */
 export function operationMinor({ kind, amount }: Operation, { currency }: Pick<Account, "currency">): Decision<bigint> {
   const negative = amount.startsWith("-");
-  const size = parseReported(negative ? amount.slice(1) : amount, currency);
+  const size = roundReported(negative ? amount.slice(1) : amount, currency);
   if (typeof size === "string") return refuseAmount(size, "amount", { currency });
-  if (size === 0n) return refuseField("validation_failed", "amount", "must not be 0", "out_of_range");
+  if (size === 0n) {
+    const detail = /[1-9]/.test(amount) ? `is less than half the smallest amount of ${currency}` : "must not be 0";
+    return refuseField("validation_failed", "amount", detail, "out_of_range");
+  }
   if ((kind === "deposit" || kind === "credit_in") && negative) {
     return refuseField("sign_mismatch", "amount", `An amount of the kind ${kind} is not below 0.`);
   }
@@ -101,7 +105,7 @@ function draftReported(
   const { kind, operation_id } = operation;
   const request = {
     account_id: account.id,
-    amount: operation.amount.replace("-", ""),
+    amount: formatAmount(minor < 0n ? -minor : minor, account.currency),
     method: "internal",
     provider: source.name,
     provider_reference: operation_id,
@@ -126,7 +130,7 @@ export function bookOperation(
   { source, at }: Origin,
   context: Context,
 ): Decision<Transaction> {
-  const { balance } = state;
+  const { account, balance } = state;
   const draft = draftReported(state, operation, minor, unasked, source, context);
   if (!draft.ok) return draft;
   if (balance.balance_minor + minor < -limits.money.max_minor) {
@@ -135,7 +139,16 @@ export function bookOperation(
   const { kind, operation_id } = operation;
   const { late } = unasked;
   const deal = operation.deal_id === null || operation.deal_id === undefined ? {} : { deal_id: operation.deal_id };
-  const joined = { source_id: source.id, operation_id, leg: "forward", at, ...deal, ...numberOf(context) } as const;
+  const figure = reportedFigure(operation.amount, account.currency);
+  const joined = {
+    source_id: source.id,
+    operation_id,
+    leg: "forward",
+    at,
+    ...figure,
+    ...deal,
+    ...numberOf(context),
+  } as const;
   const pending = { ...draft.result, platform_operations: [joined] };
   const moment = moved(pending, "completed", context, null);
   const booked =
@@ -174,7 +187,8 @@ export function awaitApproval(
   if (!draft.ok) return draft;
   const { operation_id } = operation;
   const { feed_seq: seq = "" } = context.cause ?? {};
-  const set_aside = { source_id: source.id, operation_id, seq, at, created_for_item: true };
+  const figure = reportedFigure(operation.amount, state.account.currency);
+  const set_aside = { source_id: source.id, operation_id, seq, at, ...figure, created_for_item: true };
   const pending: Transaction = { ...draft.result, set_aside, expires_at: null };
   const held = takesMoney(pending) ? pending.amount_minor : 0n;
   const { balance } = state;
@@ -195,11 +209,11 @@ export function awaitApproval(
 export function bookReported(
   before: Transaction,
   accountContext: AccountContext,
-  { source, operation_id = "", at, feed_seq, late }: Evidence,
+  evidence: Evidence,
   context: Context,
 ): Decision<Transaction> {
-  const operation = { source_id: source.id, operation_id, leg: "forward", at } as const;
-  const joined = { ...operation, confirmed: true, ...(feed_seq !== undefined && { feed_seq }) };
+  const { source, operation_id = "", late } = evidence;
+  const joined = { ...joinedOperation(evidence, "forward"), operation_id };
   const after = { ...moved(before, "completed", context, null), platform_operations: [joined] };
   const { kind, amount_minor: amount } = before;
   if (isCredit(before)) return settleCredit(before, after, accountContext, context);

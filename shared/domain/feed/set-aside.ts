@@ -23,8 +23,9 @@ export function joinSetAside(
   const { set_aside, ...rest } = approved;
   const { source, late } = accountContext;
   if (set_aside === undefined || source?.id !== set_aside.source_id) throw new Error("No item to join.");
-  const { source_id, operation_id, seq: feed_seq, at, created_for_item } = set_aside;
-  const evidence: Evidence = { source, operation_id, at, confirmed: true, feed_seq, late };
+  const { source_id, operation_id, seq: feed_seq, at, reported_amount, created_for_item } = set_aside;
+  const figure = reported_amount === undefined ? {} : { reported_amount };
+  const evidence: Evidence = { source, operation_id, at, confirmed: true, feed_seq, ...figure, late };
   const caused: Context = { ...context, cause: { source_id, feed_seq } };
   const decision = created_for_item
     ? bookReported(rest, accountContext, evidence, caused)

@@ -1,5 +1,6 @@
 import { ruleOfMoney } from "../access/approval-rules.ts";
 import type { Context } from "../decision.ts";
+import { reportedFigure } from "../money.ts";
 import { changed, type Transaction, transactionEvent } from "../transaction.ts";
 import { legChanges, takesMoney } from "../transaction-legs.ts";
 import type { Made } from "./apply.ts";
@@ -62,7 +63,8 @@ export function setAsideFor(
 ): ItemDecision<Made> {
   const { operation, minor, origin } = reported;
   const { feed_seq: seq = "" } = context.cause ?? {};
-  const item = { source_id: origin.source.id, operation_id: operation.operation_id, seq, at: origin.at };
+  const figure = reportedFigure(operation.amount, account.currency);
+  const item = { source_id: origin.source.id, operation_id: operation.operation_id, seq, at: origin.at, ...figure };
   const after = changed(before, { set_aside: { ...item, created_for_item: false } }, context);
   const decision = {
     ok: true,

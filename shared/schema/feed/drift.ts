@@ -70,7 +70,10 @@ export const Drift = z.object({
   position_id: described(z.nullable(z.string()), "Identifier of the position on the platform; null for other kinds."),
   symbol: described(z.nullable(z.string()), "Symbol of the position; null for other kinds."),
   ours: described(z.nullable(z.string()), "Value in this service: an amount, or direction and lots; null if none."),
-  theirs: described(z.nullable(z.string()), "Value on the platform; null if none."),
+  theirs: described(
+    z.nullable(z.string()),
+    "Value on the platform, money rounded to the digits of its currency; null if none.",
+  ),
   open_price: described(z.nullable(z.string()), "Price at which the platform opened the position; null if none."),
   platform_account: described(
     z.nullable(PlatformAccount),

@@ -34,10 +34,12 @@ describe("an item that names a transaction which still needs approvals", () => {
   it.each(["platform", "service"] as const)("is set aside, and booked by the last approval (%s)", async (kind) => {
     const { ana, eva, tom, source, account, login, as, moneyOf } = await guarded(kind);
     const withdrawal = await as(ana).withdrawal(account, "5000.00");
-    const item = moneyMoved(login, "B-1", "withdrawal", "5000.00", { reference: withdrawal.id });
+    const item = moneyMoved(login, "B-1", "withdrawal", "5000.004", { reference: withdrawal.id });
     expect(await source.send(item)).toMatchObject([
       { status: "rejected", code: "approval_required", candidates: [withdrawal.id] },
     ]);
+    const waiting = await as(ana).get(`/transactions/${withdrawal.id}`);
+    expect(waiting.set_aside).toMatchObject({ operation_id: "B-1", reported_amount: "5000.004" });
     const early = await as(ana).move(withdrawal, "completed");
     expect([early.status, early.body.code]).toEqual([409, "approval_required"]);
     expect(await moneyOf()).toMatchObject({ balance: "9000.00", held: "5000.00" });
@@ -46,7 +48,7 @@ describe("an item that names a transaction which still needs approvals", () => {
     expect(last.body).toMatchObject({
       status: "processing",
       set_aside: null,
-      platform_operations: [{ operation_id: "B-1", confirmed: true }],
+      platform_operations: [{ operation_id: "B-1", confirmed: true, reported_amount: "5000.004" }],
     });
     expect(last.body.command_id).toBeUndefined();
     expect(await moneyOf()).toMatchObject({ balance: "4000.00", held: "0.00" });
@@ -290,6 +292,7 @@ describe("money without a reference above a rule", () => {
     ["adjustment", "-7000.00", "2000.00"],
     ["deposit", "5000.00", "14000.00"],
     ["correction", "5000.00", "14000.00"],
+    ["correction", "4999.995", "14000.00"],
     ["credit_in", "5000.00", "9000.00"],
   ])(
     "of kind %s %s waits on a source that is not authoritative, and is booked by the last approval",
@@ -303,7 +306,10 @@ describe("money without a reference above a rule", () => {
       expect(await moneyOf()).toMatchObject({ balance: "9000.00", held });
       expect((await as(ana).move({ id }, "completed")).body.code).toBe("approval_required");
       await as(eva).move({ id }, "approved");
-      expect((await as(tom).move({ id }, "approved")).body).toMatchObject({ status: "completed", set_aside: null });
+      const booked = (await as(tom).move({ id }, "approved")).body;
+      expect(booked).toMatchObject({ status: "completed", set_aside: null });
+      const figure = /\.\d{3}$/.test(amount) ? amount : undefined;
+      expect(booked.platform_operations[0].reported_amount).toBe(figure);
       expect(await moneyOf()).toMatchObject({ balance: left, held: "0.00" });
       expect(await source.rejects()).toEqual([]);
       expect(await source.send(moneyMoved(login, "B-1", kind, amount))).toMatchObject([{ status: "duplicate" }]);

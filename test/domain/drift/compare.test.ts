@@ -237,8 +237,18 @@ describe("an account", () => {
     });
   });
 
-  it("cannot be compared where an amount has more digits than its currency", () => {
-    expect(compareAccount(flat, { ...theirs, balance: "100.001" }, momentOf(1))).toMatchObject({
+  it.each([
+    ["100.0049", []],
+    ["99.995", []],
+    ["100.005", [{ kind: "balance", ours: "100.00", theirs: "100.01" }]],
+    ["99.9949", [{ kind: "balance", ours: "100.00", theirs: "99.99" }]],
+  ])("is compared with %s as that is booked, rounded half away from zero", (balance, differences) => {
+    expect(compareAccount(flat, { ...theirs, balance }, momentOf(1)).differences).toMatchObject(differences);
+  });
+
+  it("cannot be compared with more money than there can be", () => {
+    const balance = "999999999999999999.00";
+    expect(compareAccount(flat, { ...theirs, balance }, momentOf(1))).toMatchObject({
       ...{ status: "moved_on", uncompared: ["balance"] },
     });
   });
