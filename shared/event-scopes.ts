@@ -25,6 +25,7 @@ export const eventScopes: Readonly<Record<EventType, Scope>> = {
   "feed.recovered": "feed:read",
   "feed.snapshots_late": "feed:read",
   "feed.snapshots_resumed": "feed:read",
+  "feed.clock_off": "feed:read",
   "audit.sealed": "audit:read",
   "brokerage.restored": "settings:read",
   "owner.added": "operators:write",

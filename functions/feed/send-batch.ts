@@ -1,6 +1,6 @@
 import { planBatch, receiptBody } from "../../shared/domain/feed/batch.ts";
 import { isEnded, refuseEnded } from "../../shared/domain/feed/source.ts";
-import { advanceSource, applyBatch, recordHeartbeat } from "../../shared/feed/batch/batches.ts";
+import { advanceSource, applyBatch, noteClock, recordHeartbeat } from "../../shared/feed/batch/batches.ts";
 import { settleKnown } from "../../shared/feed/batch/known.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { ingest } from "../../shared/http/operations.ts";
@@ -25,7 +25,10 @@ export const handler = await ingest(sendFeedBatch, async ({ path, body, caller, 
   };
   return inFullTime(async () => {
     const known = await settleKnown(run, plan.known);
-    const results = await applyBatch(run, plan.fresh.map(readFeedItem), recordHeartbeat(source));
-    return receiptBody(await advanceSource(source, results), [...known, ...results]);
+    const readings = plan.fresh.map(readFeedItem);
+    const results = await applyBatch(run, readings, recordHeartbeat(source));
+    const moved = await advanceSource(source, results);
+    await noteClock(run, moved, readings, results);
+    return receiptBody(moved, [...known, ...results]);
   });
 });

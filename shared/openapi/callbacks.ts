@@ -92,6 +92,7 @@ export const eventReplies: Partial<Record<EventType, $ZodType>> = {
   "feed.recovered": FeedSource,
   "feed.snapshots_late": FeedSource,
   "feed.snapshots_resumed": FeedSource,
+  "feed.clock_off": FeedSource,
   "audit.sealed": AuditSeal,
   "brokerage.restored": Restore,
   "owner.added": AddedOwner,

@@ -152,6 +152,10 @@ a number that was processed with another item is \`rejected\` with \`sequence_co
 Text is cleaned, never refused: control and invisible characters (such as padding with zero bytes) are removed from
 identifiers, which are then normalised to NFC; a lone surrogate becomes U+FFFD; a description is cut at 200 characters.
 
+An item is booked at its \`at\`. One that is dated more than five minutes ahead, or before 2000, is booked at its
+receipt, with \`reported_at\`, and the opt-in event \`feed.clock_off\` says so once. Amounts with more digits than the
+currency are booked rounded half away from zero.
+
 Types of items and their \`data\`:
 
 - \`execution\`: a deal that opened lots (\`action: open\`, \`platform_login\`, \`deal_id\`, \`position_id\`,
@@ -159,7 +163,9 @@ Types of items and their \`data\`:
   \`commission\`, \`swap\`, \`profit\`, \`margin_rate\`) or closed them (\`action: close\`, \`deal_id\`,
   \`position_id\`, \`price\`, and optional \`lots\`, \`profit\`, \`commission\`, \`swap\`, \`reason\`,
   \`remaining_position_id\`: the position that the lots which are left go on under). Amounts in the item take precedence
-  over amounts that the service calculates. A closed position may come again with a later opening.
+  over amounts that the service calculates. From a source with \`authoritative: platform\`, a deal without
+  \`commission\` is charged none, and a close without \`swap\` only what items reported for the position. A closed
+  position may come again with a later opening.
 - \`deal_reversal\`: a deal that the platform took back (\`reversal_id\`, \`platform_login\`, \`deal_id\`). The amounts
   that it booked are booked back, and its trade is open again, or closed with the reason \`reversed\`. Of several deals
   of a position, take the last one back first; of a close and an opening with one \`deal_id\`, the close is taken back
@@ -214,7 +220,7 @@ Types of items and their \`data\`:
     ],
   },
   refusals: ["sequence_gap", "source_ended"],
-  emits: itemEvents,
+  emits: [...itemEvents, "feed.clock_off"],
 });
 
 /** `POST /feed/sources/{id}/quotes` */

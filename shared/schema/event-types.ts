@@ -26,6 +26,7 @@ export const optInEventTypes = [
   "feed.recovered",
   "feed.snapshots_late",
   "feed.snapshots_resumed",
+  "feed.clock_off",
   "audit.sealed",
   "brokerage.restored",
   "owner.added",
@@ -67,6 +68,9 @@ export const eventTexts: Readonly<Record<EventType, string>> = {
   "feed.recovered": "A feed source is no longer stale.",
   "feed.snapshots_late": "A feed source with a `snapshot_interval_seconds` has sent no snapshot for three intervals.",
   "feed.snapshots_resumed": "The snapshots of a feed source are no longer late.",
+  "feed.clock_off":
+    "An item of a feed source is dated more than five minutes ahead, or before 2000, and was booked at its receipt: " +
+    "check the clock and the time zone of the platform. Sent once until an item has the time of now.",
   "audit.sealed": "A day of the audit log was sealed.",
   "brokerage.restored": "The data of the brokerage were restored from a copy.",
   "owner.added": "An operator became an owner.",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextExpected, planBatch } from "../../shared/domain/feed/batch.ts";
+import { clockOf, nextExpected, planBatch } from "../../shared/domain/feed/batch.ts";
 import { accrueDeal, closeDeal, openDeal } from "../../shared/domain/feed/deals.ts";
 import { metricsAt } from "../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../shared/domain/trading/open-trade.ts";
@@ -17,6 +17,30 @@ const batch = (first: number, count: number) => ({
 });
 
 const results = (...statuses: FeedResultBody["status"][]) => statuses.map((status) => ({ seq: "1", status }));
+
+describe("the clock of a platform", () => {
+  const received = "2026-11-21T10:00:00.000Z";
+  const [now, edge, early] = ["2026-11-21T09:59:59Z", "2026-11-21T12:55:00+03:00", "2026-11-21T09:54:59Z"] as const;
+  const ahead = { seq: "1", status: "applied", reported_at: "2026-11-21T13:00:00Z" } as const;
+
+  it.each([
+    ["shown by no item", [], [], undefined],
+    ["shown by an item without a time", [undefined], [{ seq: "1", status: "applied" }], undefined],
+    ["not shown by what happened before", [early], [{ seq: "1", status: "applied" }], undefined],
+    ["right by an item of now", [early, now], [{ seq: "1", status: "applied" }], "right"],
+    ["right at five minutes, in any zone", [edge], [{ seq: "1", status: "applied" }], "right"],
+    ["off by an item that is booked at its receipt, though another has the time of now", [now], [ahead], "off"],
+    [
+      "not shown by an item that was applied before",
+      [ahead.reported_at],
+      [{ ...ahead, status: "duplicate" }],
+      undefined,
+    ],
+  ] as const)("is %s", (_, times, results, shown) => {
+    const expected = shown === "off" ? { reported_at: ahead.reported_at } : shown;
+    expect(clockOf(times, results, received)).toEqual(expected);
+  });
+});
 
 describe("the numbers of a batch", () => {
   it.each([

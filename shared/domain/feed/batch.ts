@@ -98,3 +98,20 @@ export function bookedTime(reported: string | undefined, received: string): Book
   const holds = ahead <= limits.feed.item_ahead_ms && reported >= limits.feed.first_item_at;
   return holds ? { at: reported } : { at: received, reported_at: reported };
 }
+
+/**
+ * What a batch shows of the clock of its platform: the time of the first item that is applied at its receipt instead;
+ * that it is right, where one has the time of now and none is booked at its receipt. Undefined where it shows neither:
+ * what happened before says nothing of the clock, since a history may be sent again.
+ */
+export function clockOf(
+  times: readonly (string | undefined)[],
+  results: readonly FeedResultBody[],
+  received: string,
+): { readonly reported_at: string } | "right" | undefined {
+  const off = results.find(({ status, reported_at }) => status === "applied" && reported_at !== undefined);
+  if (off?.reported_at !== undefined) return { reported_at: off.reported_at };
+  const now = Date.parse(received);
+  const current = times.some((at) => at !== undefined && Math.abs(Date.parse(at) - now) <= limits.feed.item_ahead_ms);
+  return current ? "right" : undefined;
+}

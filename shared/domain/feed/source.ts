@@ -33,6 +33,8 @@ export interface FeedSource {
   readonly stale_since?: string;
   /** Since when its snapshots are announced as late, RFC 3339; absent while they are not. */
   readonly snapshots_late_since?: string;
+  /** Since when its items have times that are not believed, and the time that the first of them says; both RFC 3339. */
+  readonly clock_off?: NonNullable<FeedSourceBody["clock_off"]>;
   /** From when its snapshots are waited for, RFC 3339; absent where that is since its creation. */
   readonly snapshots_from?: string;
   /** When it is looked at next for being silent, late or heard again, RFC 3339. */
@@ -224,7 +226,13 @@ export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, n
   const { tenant_id: _tenant, first_seq, next_seq, ended_at = null, ...stored } = source;
   const { swap_reporting = "nightly", stale_since: _stale, watch_at: _watch, display_name = null, ...others } = stored;
   const { silent_after_seconds: silence, snapshot_interval_seconds: interval, ...rest } = others;
-  const { proposed_authoritative = null, snapshots_late_since = null, snapshots_from: _from, ...fields } = rest;
+  const {
+    proposed_authoritative = null,
+    snapshots_late_since = null,
+    snapshots_from: _from,
+    clock_off = null,
+    ...fields
+  } = rest;
   const lag = pulse === undefined ? null : Math.max(0, Date.parse(now) - Date.parse(pulse.heartbeat_at));
   return {
     ...fields,
@@ -236,6 +244,7 @@ export function sourceBody(source: FeedSource, pulse: SourcePulse | undefined, n
     silent_after_seconds: silence ?? limits.feed.silent_after_seconds.default,
     snapshot_interval_seconds: interval ?? limits.feed.snapshot_interval_seconds.default,
     snapshots_late_since,
+    clock_off,
     ended_at,
     expected_next_seq: next_seq,
     accepted_through: next_seq === first_seq ? null : String(BigInt(next_seq) - 1n),

@@ -4,6 +4,7 @@ import type { FeedSourceBody } from "../../schema/feed/source.ts";
 import { type Context, type DomainEvent, later } from "../decision.ts";
 import type { TradingDecision } from "../trading/changes.ts";
 import { isSilent, silentAfterMs } from "../trading/pricing/source.ts";
+import type { clockOf } from "./batch.ts";
 import { type FeedSource, isEnded, type Seen, sourceBody } from "./source.ts";
 
 /** A source with what is known of when it was heard of. */
@@ -53,6 +54,29 @@ export function watchSource(watched: WatchedSource, { now }: Now): TradingDecisi
           ]
         : []),
     ],
+  };
+}
+
+/**
+ * Decides what a batch shows of the clock of its source. One that is off is announced once, until an item has the time
+ * of now: each item says it too, by its `reported_at`. Undefined where nothing has changed.
+ */
+export function watchClock(
+  { source: before, pulse }: Seen,
+  shown: ReturnType<typeof clockOf>,
+  { now }: Now,
+): TradingDecision<FeedSource> | undefined {
+  const { clock_off: known, ...rest } = before;
+  const isOff = shown !== undefined && shown !== "right";
+  if (shown === undefined || isOff === (known !== undefined) || isEnded(before)) return undefined;
+  const updated_at = later(before.updated_at, now);
+  const noted = isOff ? { clock_off: { since: updated_at, reported_at: shown.reported_at } } : {};
+  const after: FeedSource = { ...rest, ...noted, updated_at, version: before.version + 1 };
+  return {
+    ok: true,
+    result: after,
+    changes: [{ op: "update", entity: "feed_source", before, after }],
+    events: isOff ? [announced("feed.clock_off", sourceBody(after, pulse, now), { clock_off: null })] : [],
   };
 }
 

@@ -1,12 +1,16 @@
-import { type ItemReading, nextExpected } from "../../domain/feed/batch.ts";
+import { unchanged } from "../../domain/decision.ts";
+import { clockOf, type ItemReading, nextExpected } from "../../domain/feed/batch.ts";
 import type { FeedSource } from "../../domain/feed/source.ts";
+import { watchClock } from "../../domain/feed/watch-source.ts";
 import { limits } from "../../limits.ts";
 import { nowIso } from "../../runtime/clock.ts";
 import { Unavailable } from "../../runtime/unavailable.ts";
 import type { FeedResultBody } from "../../schema/feed.ts";
+import { systemContext } from "../../table/context.ts";
 import { feedSources, pulses } from "../../table/entities.ts";
 import { changeVersion, putItem } from "../../table/items.ts";
 import { loadItems } from "../../table/store.ts";
+import { commitDecision, prepared } from "../../trading/commit.ts";
 import { tradingRef } from "../../trading/items.ts";
 import type { FeedRun, PlacedItem } from "../decisions.ts";
 import { settleAccounts, settledOrDeferred, settleOneByOne } from "./lanes.ts";
@@ -103,6 +107,28 @@ export async function advanceSource(source: FeedSource, results: readonly FeedRe
     before = known;
   }
   throw new Unavailable(`The source ${source.id} changes all the time.`);
+}
+
+/**
+ * Notes what a batch shows of the clock of its source, and announces once that it is off. Nothing is read or written
+ * while that stays as it is; where too many others change the source, the next item says it again.
+ */
+export async function noteClock(
+  { tenant_id, remainingMs }: FeedRun,
+  moved: FeedSource,
+  readings: readonly ItemReading[],
+  results: readonly FeedResultBody[],
+): Promise<void> {
+  const times = readings.map((reading) => (reading.ok ? reading.item.at : undefined));
+  const shown = clockOf(times, results, nowIso());
+  if (watchClock({ source: moved, pulse: undefined }, shown, { now: nowIso() }) === undefined) return;
+  const newContext = () => systemContext(tenant_id, "feed_watch");
+  await commitDecision<FeedSource | undefined>({ tenant_id, newContext, remainingMs }, async (load, context) => {
+    const { source } = await load({ source: tradingRef.feedSource(moved.id) });
+    const { pulse } = await load({ pulse: tradingRef.pulse(moved.name) });
+    const decision = source && watchClock({ source, pulse }, shown, context);
+    return decision === undefined ? unchanged(source) : prepared(decision, context);
+  });
 }
 
 /** Notes that a source is alive. Late for a moment or written twice it does no harm. */

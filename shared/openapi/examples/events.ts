@@ -115,6 +115,14 @@ export const eventData: Readonly<Record<string, EventData>> = {
     object: { ...feedSource, version: 6 },
     previous: { snapshots_late_since: completed_at },
   },
+  "feed.clock_off": {
+    object: {
+      ...feedSource,
+      clock_off: { since: completed_at, reported_at: "2026-11-21T09:31:12.000Z" },
+      version: 7,
+    },
+    previous: { clock_off: null },
+  },
   "audit.sealed": { object: auditSeal },
   "brokerage.restored": { object: restore },
   "owner.added": { object: addedOwner },

@@ -18,6 +18,7 @@ export const feedSource = {
   silent_after_seconds: 60,
   snapshot_interval_seconds: 60,
   snapshots_late_since: null,
+  clock_off: null,
   status: "active",
   paused: false,
   ended_at: null,

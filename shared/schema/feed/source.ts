@@ -75,6 +75,16 @@ export const FeedSource = z.object({
     z.nullable(Timestamp),
     "Time at which `feed.snapshots_late` reported that no snapshot comes; null while they come or none is expected.",
   ),
+  clock_off: described(
+    z.nullable(
+      z.object({
+        since: described(Timestamp, "Time at which the first item with a wrong time was received."),
+        reported_at: described(Timestamp, "Time that this item says."),
+      }),
+    ),
+    "Items are dated more than five minutes ahead, or before 2000, and are booked at their receipt; null while they " +
+      "are not. It ends with an item whose time is within five minutes of its receipt.",
+  ),
   status: described(
     z.enum(["active", "ended"]),
     "Whether the source is `active` or has `ended`; accounts of an ended source take no money until they are linked " +

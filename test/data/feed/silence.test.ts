@@ -34,6 +34,15 @@ async function watched(more: object = {}) {
   };
 }
 
+const exampleSymbol = {
+  ...{ symbol: "EURSEK", asset_class: "forex", calc_mode: "forex", base_currency: "EUR", quote_currency: "SEK" },
+  ...{ margin_currency: "EUR", digits: 5, point: "0.00001", pip_size: "0.0001", contract_size: "100000" },
+  ...{ lot_min: "0.01", lot_max: "100.00", lot_step: "0.01" },
+  commission: { type: "none", amount: "0", currency: "USD" },
+  swap: { type: "none", long: "0", short: "0", triple_day: null, rollover_time: "22:00" },
+  sessions: [{ day: "monday", open: "00:00", close: "24:00" }],
+};
+
 const sweep = () => sweepEvents({}, lambdaContext());
 const pass = (seconds: number) => vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + seconds * 1000 });
 
@@ -219,5 +228,56 @@ describe("a source whose snapshots do not come", () => {
     await sweep();
     expect(await events()).toHaveLength(2);
     expect(await source.get()).toMatchObject({ snapshot_interval_seconds: 60, snapshots_late_since: null });
+  });
+});
+
+describe("a source whose clock is off", () => {
+  const hour = 3_600_000;
+  const symbol = (ahead_ms: number) => ({
+    ...{ type: "symbol", at: new Date(Date.now() + ahead_ms).toISOString() },
+    data: { ...exampleSymbol, description: `Ahead by ${ahead_ms} ms` },
+  });
+
+  it("is announced once while that lasts, whatever is sent again, and once more after it was right", async () => {
+    const { source, events } = await watched();
+    const first = symbol(3 * hour);
+    await source.send(first, symbol(3 * hour - 60_000));
+    const again = () => source.raw({ first_seq: "1", items: [{ seq: "1", ...first }] });
+    await again();
+    const shown = await source.get();
+    expect(shown.clock_off).toMatchObject({ reported_at: first.at });
+    expect(await events()).toMatchObject([
+      { type: "feed.clock_off", data: { object: { clock_off: shown.clock_off }, previous: { clock_off: null } } },
+    ]);
+    // A day that is sent again says nothing of the clock.
+    await source.send(symbol(-24 * hour));
+    await source.send({ type: "symbol", data: { ...exampleSymbol, description: "At no time" } });
+    await source.send(symbol(0), symbol(6 * 60_000));
+    expect(await source.get()).toMatchObject({ clock_off: shown.clock_off });
+    await source.send(symbol(-1000));
+    expect(await source.get()).toMatchObject({ clock_off: null });
+    expect((await again()).body.results).toMatchObject([{ status: "duplicate" }]);
+    expect(await events()).toHaveLength(1);
+    await source.send(symbol(6 * 60_000));
+    expect((await events()).map(({ type }) => type)).toEqual(["feed.clock_off", "feed.clock_off"]);
+  });
+
+  it("is announced also where the batch that shows it died after its items, by the next one", async () => {
+    const { source, events } = await watched();
+    api.watched.interfere = ({ operation, input }) =>
+      operation === "TransactWriteItems" && JSON.stringify(input).includes("clock_off")
+        ? { status: 400, body: { __type: "AccessDeniedException" } }
+        : undefined;
+    await expect(source.send(symbol(3 * hour))).rejects.toThrow();
+    api.watched.interfere = () => undefined;
+    await source.raw({ first_seq: "2", items: [{ seq: "2", ...symbol(3 * hour) }] });
+    expect((await events()).map(({ type }) => type)).toEqual(["feed.clock_off"]);
+  });
+
+  it("is not announced of items at which nothing is booked", async () => {
+    const { source, events } = await watched();
+    const item = { ...symbol(3 * hour), data: { symbol: "NONE" } };
+    expect(await source.send(item)).toMatchObject([{ status: "rejected" }]);
+    expect([await events(), (await source.get()).clock_off]).toEqual([[], null]);
   });
 });

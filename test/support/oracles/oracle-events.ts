@@ -127,7 +127,8 @@ function isRenewed(before: RawItem | undefined, after: RawItem): boolean {
 
 /**
  * A source is announced when it falls silent and when it is heard of again, and so are its snapshots, unless the
- * request that ends their lateness says how often they come, or whether they do.
+ * request that ends their lateness says how often they come, or whether they do. A clock that is off is announced, and
+ * not its end.
  */
 function silenceEvents(before: RawItem | undefined, after: RawItem): readonly string[] {
   const turned = (member: string, [begins, ends]: readonly [string, string]) => {
@@ -137,6 +138,7 @@ function silenceEvents(before: RawItem | undefined, after: RawItem): readonly st
   const isAsked = before?.["snapshots_from"] !== after["snapshots_from"];
   return [
     ...turned("stale_since", ["feed.stale", "feed.recovered"]),
+    ...(before?.["clock_off"] === undefined && after["clock_off"] !== undefined ? ["feed.clock_off"] : []),
     ...(isAsked ? [] : turned("snapshots_late_since", ["feed.snapshots_late", "feed.snapshots_resumed"])),
   ];
 }

@@ -50,6 +50,7 @@ export function FeedPage() {
           ["Platform", inWords(data.platform)],
           ["Closes positions at the stop-out level", inWords(data.authoritative)],
           ["Snapshots", <Snapshots key="snapshots" source={data} />],
+          ["Clock", <PlatformClock key="clock" source={data} />],
         ]}
       />
       <Exchanged id={id} />
@@ -64,6 +65,16 @@ function Snapshots({ source }: { readonly source: Source }) {
   return (
     <span className="warn">
       Late for <Waiting since={since} />
+    </span>
+  );
+}
+
+/** Whether the times of its items are believed, or since when not and what the first of them said. */
+function PlatformClock({ source: { clock_off } }: { readonly source: Source }) {
+  if (clock_off === null) return "Right";
+  return (
+    <span className="warn">
+      Off since <Clock at={clock_off.since} />: an item says <Clock at={clock_off.reported_at} />
     </span>
   );
 }
