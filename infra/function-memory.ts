@@ -62,7 +62,13 @@ const sizes: readonly Size[] = [
     reason: "a page of 25 items, or positions at live prices: 10 ms and more at 512 MB",
     memory_mb: whole,
     processor_ms: {
-      ...{ send_feed_quotes: 4.8, get_balance: 4.6, create_margin_preview: undefined, get_account_metrics: 2.9, list_margin_watch: 3.4 },
+      ...{
+        send_feed_quotes: 4.8,
+        get_balance: 4.6,
+        create_margin_preview: undefined,
+        get_account_metrics: 2.9,
+        list_margin_watch: 3.4,
+      },
       ...{ list_accounts: 3.2, list_transactions: 4, list_account_transactions: 4.4, list_client_transactions: 4.5 },
       ...{ list_trades: 4.2, list_positions: 4, list_conversion_rates: 3, summarize_transactions: 3.9 },
       ...{ list_approval_queue: 4.4, report_money: 8.6, report_usage: 1 },

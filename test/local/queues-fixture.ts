@@ -67,7 +67,11 @@ export const target: FunctionDefinition = {
   timeout_seconds: 1,
 };
 
-type Handler = (bodies: string[], records: readonly QueueRecord[], trace: string) => InvocationOutcome | Promise<InvocationOutcome>;
+type Handler = (
+  bodies: string[],
+  records: readonly QueueRecord[],
+  trace: string,
+) => InvocationOutcome | Promise<InvocationOutcome>;
 
 export const nothing: InvocationOutcome = { payload: undefined };
 

@@ -92,9 +92,7 @@ export const accountsReplies: Readonly<Record<string, unknown>> = {
       withdrawable: "888.99",
       credit_lots: [],
     },
-    results: [
-      { pointer: "#/opens/0", commission: "0.00", gross_pnl: "0.00", net_pnl: "0.00", used_margin: "110.01" },
-    ],
+    results: [{ pointer: "#/opens/0", commission: "0.00", gross_pnl: "0.00", net_pnl: "0.00", used_margin: "110.01" }],
     refusals: [{ pointer: "#/opens/0", code: "market_closed", detail: "The market of EURUSD is closed." }],
     first_prices: [
       {
