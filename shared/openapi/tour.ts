@@ -267,9 +267,9 @@ export const tour: readonly Chapter[] = [
   {
     name: "Cleaning up",
     description:
-      "Removals. With `reset_sandbox` set to `yes` in the environment the sandbox is reset, which removes every client " +
-      "with all their data; otherwise both requests of it are skipped. The token is revoked last: afterwards only the " +
-      "first request works.",
+      "Removals. With `reset_sandbox` set to `yes` in the environment the sandbox is reset, which removes every " +
+      "client with all their data; otherwise both requests of it are skipped. The token is revoked last: afterwards " +
+      "only the first request works.",
     steps: [
       { row: "delete_feed_source" },
       { row: "disable_account" },
