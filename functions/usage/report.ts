@@ -1,6 +1,7 @@
 import { read } from "../../shared/http/operations.ts";
+import { asksForTable } from "../../shared/http/table-reply.ts";
 import { reportUsage as row } from "../../shared/routes/reports.ts";
-import { asksForTable, usageTable } from "../../shared/usage/csv.ts";
+import { usageTable } from "../../shared/usage/csv.ts";
 import { reportUsage } from "../../shared/usage/report.ts";
 
 /** `GET /usage` */

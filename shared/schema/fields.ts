@@ -60,6 +60,15 @@ export const Money = z
     ),
   );
 
+/** Query parameter of what can be had as a table too. */
+export const tableFormat = described(
+  z.optional(z.enum(["json", "csv"])),
+  "Form of the answer. Without it, `Accept` decides: `text/csv` where it is preferred, else JSON.",
+);
+
+/** Whether an account trades with money or with play money. */
+export const AccountType = z.enum(["live", "demo"]);
+
 /** Code of a currency that an account can have: ISO 4217, a crypto asset or a cent currency. */
 export const Currency = z.enum(currencyCodes);
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { described } from "../described.ts";
-import { CalendarDate, ownFields } from "../fields.ts";
+import { CalendarDate, ownFields, tableFormat } from "../fields.ts";
 
 const Actor = z.string().check(z.regex(/^[\w-]{1,64}$/));
 const Group = z.string().check(z.regex(/^[\w.-]{1,64}$/));
@@ -10,10 +10,7 @@ export const UsageQuery = z.strictObject({
   from: described(CalendarDate, "First day (UTC)."),
   to: described(CalendarDate, "Last day (UTC), at most 31 days with the first."),
   actor_id: described(z.optional(Actor), "Identifier of an application, an operator or a part of the service."),
-  format: described(
-    z.optional(z.enum(["json", "csv"])),
-    "Form of the answer. Without it, `Accept` decides: `text/csv` where it is preferred, else JSON.",
-  ),
+  format: tableFormat,
   route_group: described(
     z.optional(Group),
     "First segment of a path: `clients`. Events and the stream are of no route group.",

@@ -1,7 +1,9 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { expect, it } from "vitest";
+import { csvText } from "../../../shared/csv.ts";
+import { asksForTable } from "../../../shared/http/table-reply.ts";
 import type { UsageBody } from "../../../shared/schema/reports/usage.ts";
-import { asksForTable, usageTable } from "../../../shared/usage/csv.ts";
+import { usageTable } from "../../../shared/usage/csv.ts";
 
 const asks = (accept: string | readonly string[] | undefined, query: Record<string, string> = {}) => {
   const multiValueHeaders = accept === undefined ? {} : { accept: [accept].flat() };
@@ -42,3 +44,17 @@ it.each(["=1+1", ";=1", "＝1", "＋1", "－1", "＠SUM(A1)", " =1", "\t=1"])(
     expect(line?.split(",").slice(0, 2)).toEqual(["", `'${actor_id}`]);
   },
 );
+
+it.each([
+  ["-5.00", "-5.00"],
+  ["12", "12"],
+  ["0.0000001", "0.0000001"],
+  ["-5.00+1", "'-5.00+1"],
+  ["-", "'-"],
+  ["+5", "'+5"],
+  ["-5.", "'-5."],
+  ["a\r\nb", '"a\r\nb"'],
+  ['-"x"', `"'-""x"""`],
+])("writes %j as %j: a number stays one, and a formula does not", (text, expected) => {
+  expect(csvText(["a", "b"], [{ a: text }])).toBe(`a,b\r\n${expected},\r\n`);
+});

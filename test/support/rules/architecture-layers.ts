@@ -27,6 +27,7 @@ const rulesOfTheBusiness = [
 const layers: readonly Layer[] = [
   { path: "shared/limits.ts", values: [] },
   { path: "shared/text.ts", values: [] },
+  { path: "shared/csv.ts", values: [] },
   { path: "shared/calendar.ts", values: [] },
   { path: "shared/currencies.ts", values: [] },
   { path: "shared/hosts.ts", values: [], types: ["shared/routes/"] },
@@ -49,7 +50,10 @@ const layers: readonly Layer[] = [
   },
   { path: "shared/routes/", values: ["shared/schema/", "shared/limits.ts"] },
   { path: "shared/table/", values: [...rulesOfTheBusiness, "shared/text.ts"] },
-  { path: "shared/http/", values: [...rulesOfTheBusiness, "shared/text.ts", "shared/table/", "shared/routes/"] },
+  {
+    path: "shared/http/",
+    values: [...rulesOfTheBusiness, "shared/text.ts", "shared/csv.ts", "shared/table/", "shared/routes/"],
+  },
   { path: "shared/events/", values: [...rulesOfTheBusiness, "shared/table/"] },
   { path: "shared/oauth/", values: [...rulesOfTheBusiness, "shared/table/"] },
   { path: "shared/webhooks/", values: [...rulesOfTheBusiness, "shared/table/", "shared/events/"] },
@@ -63,6 +67,7 @@ const layers: readonly Layer[] = [
       ...["shared/table/", "shared/http/", "shared/oauth/", "shared/trading/", "shared/events/"],
     ],
   },
+  { path: "shared/sums/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
   { path: "shared/usage/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
   // The functions get the committed document; the builder would bring every schema into their bundles.
   { path: "shared/openapi/document.ts", values: [] },
@@ -91,6 +96,7 @@ const layers: readonly Layer[] = [
       "shared/feed/",
       "shared/sandbox/",
       "shared/stream/",
+      "shared/sums/",
       "shared/usage/",
       "shared/routes/",
       "shared/runtime/",
