@@ -192,7 +192,14 @@ export interface Contra {
   readonly ledger_id: string | null;
   readonly transaction_id: string | null;
   readonly trade_id?: string;
+  /** The account is a demo account: its entries are no money. Absent of live accounts. */
+  readonly demo?: true;
   readonly created_at: string;
+}
+
+/** The mark on an entry of a control account whose account is a demo account. */
+export function demoMark(type: Account["type"]): Pick<Contra, "demo"> {
+  return type === "demo" ? { demo: true } : {};
 }
 
 /** Whether the rules that protect retail clients hold for an account of this type. */

@@ -259,6 +259,7 @@ export function draftTransaction(
     kind,
     account_id: account.id,
     account_number: account.number,
+    account_type: account.type,
     client_id: account.client_id,
     amount_minor: amount,
     fee_minor: fee,

@@ -106,6 +106,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   ProposedApprovalRules: "Approval rules that a second owner must accept.",
   ProposedFourEyes: "A change of `four_eyes` that a second owner must accept.",
   ProposedOperatorChange: "A change of an owner that a second owner must accept.",
+  AccountType: "Whether an account trades with money or with play money.",
   AccountBalance: "Balance and margin figures of an account.",
   AccountBalanceDetails: "Balance and margin figures of an account, with the parts of its credit.",
   Actor: "The application, operator or system that caused a change.",

@@ -3,6 +3,7 @@ import { limits } from "../limits.ts";
 import { described } from "./described.ts";
 import { PendingTerms } from "./feed/pending-terms.ts";
 import {
+  AccountType,
   Currency,
   createdRange,
   currencyText,
@@ -28,8 +29,7 @@ const rearmLevel =
   "Margin level above which another margin call can occur. A percentage with up to two decimals, such as `100.00`.";
 
 /** Types and states of accounts. */
-export const accountFacets = { type: ["live", "demo"], status: ["active", "disabled", "closed"] } as const;
-const AccountType = z.enum(accountFacets.type);
+export const accountFacets = { type: AccountType.options, status: ["active", "disabled", "closed"] } as const;
 const AccountStatus = z.enum(accountFacets.status);
 const MarginStatus = z.enum(["normal", "margin_call", "stop_out"]);
 const Platform = z.enum(["internal", "mt4", "mt5", "ctrader", "other"]);

@@ -3,6 +3,7 @@ import { described } from "./described.ts";
 import { Actor } from "./event.ts";
 import { reportedAmountText, SetAside } from "./feed/set-aside.ts";
 import {
+  AccountType,
   Currency,
   createdRange,
   currencyText,
@@ -261,6 +262,7 @@ export const Transaction = z.object({
   kind: described(TransactionKind, "Transaction type."),
   account_id: described(z.string(), "Account identifier."),
   account_number: described(z.string(), "Account number."),
+  account_type: described(AccountType, "Type of the account: `live` or `demo`."),
   client_id: described(z.string(), "The client that owns the account."),
   amount: described(
     Money,

@@ -1,4 +1,4 @@
-import type { Contra, Ledger } from "../account.ts";
+import { type Contra, demoMark, type Ledger } from "../account.ts";
 import type { Change, Context } from "../decision.ts";
 import type { Transaction } from "../transaction.ts";
 import { type CreditLot, creditOf, lotChanges, storedLots } from "./credit-lots.ts";
@@ -63,6 +63,7 @@ export function contraEntries(
         account_id: transaction.account_id,
         ledger_id: ledgerId,
         transaction_id: transaction.id,
+        ...demoMark(transaction.account_type),
         created_at: context.now,
       } satisfies Contra,
     }));

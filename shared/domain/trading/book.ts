@@ -1,4 +1,4 @@
-import type { Balance, Contra, Ledger } from "../account.ts";
+import { type Balance, type Contra, demoMark, type Ledger } from "../account.ts";
 import { afterPosting, realisedAfter, realisedChange, type Settlement, standingOf } from "../debt.ts";
 import { type Context, type DomainEvent, later, type Requirement } from "../decision.ts";
 import { adjustBalance, equal, postingTime } from "../posting.ts";
@@ -71,6 +71,7 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
     ...shared,
     id: context.newId("ctl"),
     control_account: entry.control,
+    ...demoMark(book.account.type),
     amount_minor: -entry.amount_minor,
     ledger_id: ledger.id,
   };

@@ -1,4 +1,5 @@
 import type { CurrencyCode } from "../../currencies.ts";
+import type { Account } from "../account.ts";
 import { type Settlement, settledDue, settledOwed, standingOf, uncovered } from "../debt.ts";
 import type { Actor, Context, DomainEvent } from "../decision.ts";
 import { consumed, creditAt, creditFields, lotChanges, lotsOf, storedLots } from "../internal-money/credit-lots.ts";
@@ -16,6 +17,7 @@ export interface Correction {
   readonly kind: "negative_balance_correction";
   readonly account_id: string;
   readonly account_number: string;
+  readonly account_type: Account["type"];
   readonly client_id: string;
   readonly amount_minor: bigint;
   readonly fee_minor: bigint;
@@ -146,6 +148,7 @@ function draftCorrection({ account, balance }: Book, debt: bigint, context: Cont
     kind: "negative_balance_correction",
     account_id: account.id,
     account_number: account.number,
+    account_type: account.type,
     client_id: account.client_id,
     amount_minor: debt,
     fee_minor: 0n,

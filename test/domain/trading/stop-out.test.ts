@@ -162,6 +162,22 @@ describe("V15: a gap below zero", () => {
     expect(account.events.at(-2)?.object).toMatchObject({ stop_out: { after: { balance: "0.00" } } });
   });
 
+  it.each([["demo", true] as const, ["live", undefined] as const])(
+    "of a %s account is booked as such",
+    (type, demo) => {
+      const account = desk("500.00", openings, { type });
+      evaluate(account, on);
+      expect(account.contra).toMatchObject([
+        { control_account: "realised_pnl" },
+        { control_account: "negative_balance" },
+      ]);
+      expect(account.contra.map((entry) => entry.demo)).toEqual([demo, demo]);
+      const announced = account.events.filter((event) => event.type.startsWith("transaction."));
+      const types = [...account.transactions, ...announced.map(({ object }) => object)];
+      expect(types.map((each) => (each as { account_type?: string }).account_type)).toEqual(types.map(() => type));
+    },
+  );
+
   it("stays a debt where the account is not protected", () => {
     const account = desk("500.00", openings, { negative_balance_protection: false });
     evaluate(account, on);
