@@ -213,17 +213,23 @@ export const limits = {
     /** Lots of credit of an account: they are part of the item of its money, which every posting writes. */
     max_credit_lots: 10,
   },
-  summary: {
-    /** Days of one summary. */
-    max_days: 31,
-    /** Transactions of one summary: 20 reads of a hundred, about 1,000 units that are eventually consistent. */
-    max_transactions: 2000,
-  },
-  report: {
-    /** Days of one report of settled money. */
-    max_days: 31,
-    /** Entries of one report: about 350 bytes each, so 1,000 units that are strongly consistent. */
-    max_entries: 10_000,
+  sums: {
+    /** Days of one report. */
+    max_days: 92,
+    /** Rows of one report, about 250 bytes each: two thirds of what Lambda answers. */
+    max_rows: 15_000,
+    /** Events that one read takes: about 200 KB. */
+    events_per_read: 500,
+    /** Days in one currency that one transaction of at most 100 items adds to, with the cursor. */
+    items_per_transaction: 90,
+    /** Cells that one update adds to: three attributes of up to 65 bytes each in an expression of at most 4 KB. */
+    cells_per_item: 15,
+    /** Brokerages whose events are summed at the same time. */
+    tenants_at_once: 4,
+    /** Time that the last transaction of a run may take. */
+    reserve_ms: 10_000,
+    /** How often sums are read while runs write them. */
+    read_attempts: 10,
   },
   usage: {
     /** Unit of one reading of the log, which is replaced as a whole. */

@@ -1,8 +1,11 @@
 import { read } from "../../shared/http/operations.ts";
-import { summarizeTransactions } from "../../shared/routes/transactions.ts";
-import { summarize } from "../../shared/trading/transaction-summary.ts";
+import { rowsAsTable } from "../../shared/http/table-reply.ts";
+import { summarizeTransactions as row } from "../../shared/routes/transactions.ts";
+import { summarize } from "../../shared/sums/summary.ts";
 
 /** `GET /transactions/summary` */
-export const handler = await read(summarizeTransactions, ({ caller: { tenant_id }, query: { from = "", to = "" } }) =>
-  summarize(tenant_id, { from, to }),
+export const handler = await read(
+  row,
+  ({ caller: { tenant_id }, query: { from = "", to = "" } }) => summarize(tenant_id, { from, to }),
+  rowsAsTable(row),
 );

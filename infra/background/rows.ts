@@ -34,6 +34,7 @@ import {
   reconcileKeys,
   refusalKeys,
   sealKeys,
+  sumKeys,
   symbolKeys,
   tenantKeys,
   usageKeys,
@@ -352,6 +353,16 @@ export const backgroundRows: readonly BackgroundRow[] = [
       }),
       allow("ReadRequests", ["logs:FilterLogEvents"], [requestLog.arn]),
     ],
+  },
+  /** Sums what transactions did. Of a brokerage it reads the events alone, and it writes nothing but the sums. */
+  {
+    id: "sum-events",
+    file: "sums/sum-events",
+    description: "Adds the events of transactions to the sums of their days",
+    trigger: { schedule: { expression: "rate(1 minute)", input: { action: "sum" } } },
+    timeoutSeconds: 60,
+    statements: ({ table }) =>
+      tableStatements(["query", "read", "update"], { tableArn: table, keysOf: (grant) => sumKeys[grant] }),
   },
   /** Compares the books. Of what it compares it writes nothing: only how far it is, and its announcement. */
   {

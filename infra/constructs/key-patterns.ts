@@ -37,6 +37,8 @@ import {
   streamConnections,
   streamDirectory,
   streamTickets,
+  sumCursors,
+  sums,
   symbols,
   tenants,
   trades,
@@ -169,6 +171,14 @@ export const usageKeys = {
   update: [usageProgressKey, usageCursor, usageDays.partition(tenant)],
 } as const;
 
+const sumCursor = sumCursors.key(tenant).pk;
+/** What each right of the function that sums transactions reaches. */
+export const sumKeys = {
+  query: [...clientIdKeys, wholeKind(events.partition(tenant, 0))],
+  read: [sumCursor, sequences.key(tenant).pk],
+  update: [sumCursor, sums.partition(tenant)],
+} as const;
+
 const ownRuns = bookRuns.partition(tenant);
 /** Reach of rights of the function that compares the books; all of a tenant for the others. */
 export const reconcileKeys: Readonly<Record<string, readonly string[]>> = {
@@ -198,4 +208,5 @@ export const erasableKeys: readonly string[] = [
   ...symbolKeys,
   wholeKind(uniques.partition(tenant, "client_email")),
   ...walkKeys,
+  sums.partition(tenant),
 ];

@@ -4,13 +4,23 @@ import { isOpen, refuseOutstanding } from "./command/command.ts";
 import { isCommanded } from "./command/money.ts";
 import { moveByCommand, settleInPlace } from "./command/move.ts";
 import { followedByPlatform } from "./command/settlement.ts";
-import { type Change, type Context, type Decision, refuse, refuseField, refuseScope, unchanged } from "./decision.ts";
+import {
+  type Change,
+  type Context,
+  type Decision,
+  type DomainEvent,
+  refuse,
+  refuseField,
+  refuseScope,
+  unchanged,
+} from "./decision.ts";
 import { joinSetAside } from "./feed/set-aside.ts";
 import { adjustmentMoves, completeAdjustment } from "./internal-money/adjustment.ts";
 import { completeCredit, creditMoves, expireCredit } from "./internal-money/credit.ts";
 import { isCredit } from "./internal-money/credit-booking.ts";
 import { receivedDeposit } from "./internal-money/received-deposit.ts";
 import { isTransfer } from "./internal-money/transfer-state.ts";
+import { formatAmount } from "./money.ts";
 import { isUnapproved, underRules } from "./people/approval.ts";
 import { type AccountContext, moved, refuseReceipt, type Transaction } from "./transaction.ts";
 import { book, complete, end, intoTransit, reverseTransaction, settled } from "./transaction-booking.ts";
@@ -106,13 +116,25 @@ export function moveTransaction(
   return withLegs(transaction, accountContext, sinceStored(transaction, decision), context);
 }
 
-/** A move of a transaction that was decided about as it will be: what is written differs from what is stored. */
+/**
+ * A move of a transaction that was decided about as it will be: what is written differs from what is stored, and so
+ * does what its events say of before.
+ */
 function sinceStored(before: Transaction, decision: Decision<Transaction>): Decision<Transaction> {
   if (!decision.ok) return decision;
   const changes = decision.changes.map((change): Change => {
     return change.op === "update" && change.entity === "transaction" ? { ...change, before } : change;
   });
-  return { ...decision, changes };
+  const { amount_minor, fee_minor, currency } = before;
+  const amounts = {
+    ...(decision.result.amount_minor === amount_minor ? {} : { amount: formatAmount(amount_minor, currency) }),
+    ...(decision.result.fee_minor === fee_minor ? {} : { fee: formatAmount(fee_minor, currency) }),
+  };
+  const events = decision.events.map((event): DomainEvent => {
+    const moved = event.resource.id === before.id && event.previous !== undefined;
+    return moved ? { ...event, previous: { ...event.previous, ...amounts } } : event;
+  });
+  return { ...decision, changes, events };
 }
 
 /** Decides the join of an item that is set aside for a transaction by itself; undefined where approvals are missing. */

@@ -1,4 +1,4 @@
-import type { SummaryDays } from "../domain/internal-money/summary.ts";
+import type { SummaryDays } from "../domain/sums/summary.ts";
 import { HttpProblem } from "./problem.ts";
 
 /**

@@ -11,14 +11,15 @@ export const reportMoney = route({
   tag: "Reports",
   summary: "Get settled money by day",
   description:
-    "Deposits and withdrawals in one currency by the day on which they were settled, exact and complete at the time " +
-    "of the answer. It reads the entries of the control accounts, over up to 31 days with up to 10,000 entries " +
-    "together. More answers 400 `invalid_parameter`; request fewer days.",
+    "Deposits and withdrawals by the day on which they were settled and by currency, of live accounts unless " +
+    "`account_type` says otherwise, over up to 92 days with any number of transactions. The sums have every event up " +
+    "to `as_of_sequence`. As CSV (RFC 4180), with `Accept: text/csv` or `format=csv`, they have a line for each row.",
   file: "reports/money",
   scope: "reports:read",
-  grants: ["query"],
+  grants: ["query", "read"],
   query: ReportMoneyQuery,
   reply: MoneyReport,
+  table: true,
 });
 
 /** `GET /usage` */

@@ -270,13 +270,16 @@ export const summarizeTransactions = route({
   tag: "Transactions",
   summary: "Get sums of transactions",
   description:
-    "Sums by day, type, status and currency, over up to 31 days with up to 2,000 transactions together. More answers " +
-    "400 `invalid_parameter`; request fewer days. Transactions of the last seconds may be missing.",
+    "Sums by day of creation, account type, type, status and currency, over up to 92 days with any number of " +
+    "transactions. The sums have every event up to `as_of_sequence`; transactions of the last seconds may be missing. " +
+    "More than 15,000 rows answer 400 `invalid_parameter`; request fewer days. As CSV (RFC 4180), with " +
+    "`Accept: text/csv` or `format=csv`, they have a line for each row.",
   file: "transactions/summary",
   scope: "transactions:read",
-  grants: ["read", "query:list"],
+  grants: ["read", "query"],
   query: SummarizeTransactionsQuery,
   reply: TransactionSummary,
+  table: true,
 });
 
 /** `GET /transactions/queue` */

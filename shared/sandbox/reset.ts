@@ -39,20 +39,24 @@ import {
   risks,
   snapshotHeads,
   snapshots,
+  sumCursors,
+  sums,
   symbols,
   trades,
   transactions,
   transferQuotes,
+  ulidOf,
   uniques,
   unjoinedLegs,
 } from "../table/entities.ts";
-import { putItem } from "../table/items.ts";
+import type { Condition } from "../table/expression.ts";
+import { changeItem, putItem } from "../table/items.ts";
 import { keyIn } from "../table/partition.ts";
 import { findAll, readAll, readKeys } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 import { indexes } from "../table/table-shape.ts";
 import { transact } from "../table/transact.ts";
-import { updateItem } from "../table/write.ts";
+import { typeTag, updateItem } from "../table/write.ts";
 import { OutOfTime, Walk } from "./erase.ts";
 
 const { reset_parallel: parallel, reset_settles_seconds: settleSeconds } = limits.sandbox;
@@ -293,8 +297,30 @@ async function restoreMarket(walk: Walk): Promise<void> {
   });
 }
 
+/**
+ * The sums begin again with the events of clients who came after the reset: under another key, so that nothing which
+ * is still being added to those of before meets them.
+ */
+async function removeSums(walk: Walk): Promise<void> {
+  const { tenant, reset } = walk;
+  const since = ulidOf(reset.id).slice(0, 10);
+  const isOlder = {
+    any: [
+      { attribute: "since", is: "absent" },
+      { attribute: "since", is: "below", value: since },
+    ],
+  };
+  const begun = { ...typeTag(sumCursors.et), tenant_id: tenant, since, summed: 0, wrote: [] };
+  await changeItem(sumCursors.key(tenant), { set: begun, when: [isOlder as Condition] }, "refused");
+  for await (const page of walk.pages(sums.partition(tenant))) {
+    const old = page.map(keyIn).filter(({ sk }) => sk < sums.before(since));
+    await walk.remove("other_items", old);
+  }
+}
+
 async function walkThrough(walk: Walk): Promise<void> {
   const { tenant } = walk;
+  await removeSums(walk);
   await removeClients(walk);
   await removeAccounts(walk);
   await removeListed(walk, "transactions", transactions.all(tenant));

@@ -6,13 +6,23 @@ export * from "./entities/commands.ts";
 export * from "./entities/drift.ts";
 export * from "./entities/events.ts";
 export * from "./entities/feed.ts";
-export { type DueKind, dueBy, duePartition, dueShards, type Entity, type Key, nameInKey } from "./entities/keys.ts";
+export {
+  type DueKind,
+  dueBy,
+  duePartition,
+  dueShards,
+  type Entity,
+  type Key,
+  nameInKey,
+  ulidOf,
+} from "./entities/keys.ts";
 export * from "./entities/oauth.ts";
 export * from "./entities/parking.ts";
 export * from "./entities/refusals.ts";
 export * from "./entities/requests.ts";
 export * from "./entities/sandbox.ts";
 export * from "./entities/stream.ts";
+export * from "./entities/sums.ts";
 export * from "./entities/trading.ts";
 export * from "./entities/transactions.ts";
 export * from "./entities/usage.ts";

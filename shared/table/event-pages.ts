@@ -58,14 +58,14 @@ export async function pageOfEvents<T>(tenant: string, afterSequence: number, req
 
 /**
  * The events of a tenant after a number, so many at the most, by their numbers; strongly consistent. With `attributes`
- * those alone are read.
+ * those alone are read, and with `untilUnseen` those before one that may not be seen yet.
  * @throws Unavailable when an event among them may not be seen yet
  */
 export async function eventsAfter<T>(
   tenant: string,
   after: number,
   counter: EventCounter,
-  { most, attributes }: { readonly most: number; readonly attributes?: readonly string[] },
+  { most, attributes, untilUnseen: isPartial = false }: EventRead,
 ): Promise<EventsAfter<T>> {
   const range = { from: after + 1, to: counter.last, down: false };
   const found: StoredAttributes[] = [];
@@ -78,11 +78,20 @@ export async function eventsAfter<T>(
     found.push(...round.items);
     next = round.next;
     expected = numberAfter(round.items) ?? expected;
-    if (round.held && found.length < most) throw new Unavailable("An event is not seen yet.");
+    if (!round.held || found.length >= most) continue;
+    if (isPartial) return { found: found.map((item) => tryRead<T>(item)), reached: next - 1 };
+    throw new Unavailable("An event is not seen yet.");
   }
   const last = found.at(-1);
   const reached = last === undefined || found.length < most ? range.to : numberOf(last);
   return { found: found.map((item) => tryRead<T>(item)), reached };
+}
+
+/** Options of {@link eventsAfter}. */
+interface EventRead {
+  readonly most: number;
+  readonly attributes?: readonly string[];
+  readonly untilUnseen?: boolean;
 }
 
 /** Result of {@link eventsAfter}, and the last number that it looked at. */

@@ -26,6 +26,22 @@ describe("the function that counts usage", () => {
     expect(others.filter((line) => line.includes("logs:FilterLogEvents"))).toEqual(onLogs);
   });
 
+  test.each(stages)(
+    "of %s has a neighbour that sums transactions, which reads events and writes sums alone",
+    (stage) => {
+      const rights = lines(roleOf(synthesized(stage), nameOf(stage, "sum-events")));
+      const own = rights.filter((line) => !/^Allow (logs:CreateLogStream|logs:PutLogEvents|xray:)/.test(line));
+      expect(own.sort()).toEqual(
+        [
+          "Allow dynamodb:BatchGetItem main brk_*|SMC brk_*|SEQ",
+          "Allow dynamodb:Query main GLOBAL|CLIENTID brk_*|EVT|*",
+          "Allow dynamodb:UpdateItem main brk_*|SMC brk_*|SUM",
+          ...["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`),
+        ].sort(),
+      );
+    },
+  );
+
   test.each(stages)("of %s finds requests and the stream in one log, which no other function writes to", (stage) => {
     const groupOf = ({ properties }: NamedResource) => JSON.stringify(at(properties["LoggingConfig"], "LogGroup"));
     const functions = ofType(synthesized(stage), "AWS::Lambda::Function");

@@ -23,6 +23,7 @@ export const transaction: JsonObject = {
   kind: "deposit",
   account_id,
   account_number: "48213377",
+  account_type: "live",
   client_id,
   amount: "1000.00",
   fee: "0.00",
@@ -103,6 +104,8 @@ const workCost = "0.008137598";
 const sentCost = "0.011286619";
 const streamCost = "0.001194000";
 
+const asOf = { as_of_sequence: "1204", as_of: completed_at };
+
 /** Examples of the replies about transactions, by component. */
 export const transactionsReplies: Readonly<Record<string, unknown>> = {
   Transaction: transaction,
@@ -111,9 +114,11 @@ export const transactionsReplies: Readonly<Record<string, unknown>> = {
     object: "transaction_summary",
     from: "2026-11-21",
     to: "2026-11-21",
+    ...asOf,
     data: [
       {
         day: "2026-11-21",
+        account_type: "live",
         kind: "deposit",
         status: "completed",
         currency: "USD",
@@ -130,9 +135,12 @@ export const transactionsReplies: Readonly<Record<string, unknown>> = {
     from: "2026-11-21",
     to: "2026-11-21",
     currency: "USD",
+    account_type: "live",
+    ...asOf,
     data: [
       {
         day: "2026-11-21",
+        currency: "USD",
         deposits: "1500.00",
         deposit_count: 2,
         returned_deposits: "0.00",
@@ -144,7 +152,7 @@ export const transactionsReplies: Readonly<Record<string, unknown>> = {
         net: "1251.00",
       },
     ],
-    _links: links({ self: "/reports/money?from=2026-11-21&to=2026-11-21&currency=USD" }),
+    _links: links({ self: "/reports/money?from=2026-11-21&to=2026-11-21&currency=USD&account_type=live" }),
   },
   Usage: {
     object: "usage",

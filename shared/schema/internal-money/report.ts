@@ -1,12 +1,15 @@
 import * as z from "zod/mini";
 import { described } from "../described.ts";
-import { CalendarDate, Currency, currencyText, Money, ownFields } from "../fields.ts";
+import { AccountType, CalendarDate, Currency, currencyText, Money, ownFields, setOf, tableFormat } from "../fields.ts";
+import { asOfMembers } from "./summary.ts";
 
 /** Query of `GET /reports/money`. */
 export const ReportMoneyQuery = z.strictObject({
   from: described(CalendarDate, "First day (UTC)."),
-  to: described(CalendarDate, "Last day (UTC), at most 31 days with the first."),
-  currency: described(Currency, currencyText),
+  to: described(CalendarDate, "Last day (UTC), at most 92 days with the first."),
+  currency: described(z.optional(setOf(Currency.options)), "Currencies, separated by commas; all if omitted."),
+  format: tableFormat,
+  account_type: described(z.optional(AccountType), "Type of the accounts: `live`, which is the default, or `demo`."),
 });
 
 const count = (what: string) => described(z.int(), `Number of ${what}.`);
@@ -16,11 +19,14 @@ export const MoneyReport = z.object({
   object: described(z.literal("money_report"), "Resource type; always this value."),
   from: described(CalendarDate, "First day (UTC)."),
   to: described(CalendarDate, "Last day (UTC)."),
-  currency: described(Currency, currencyText),
+  currency: described(z.nullable(Currency), "The currency that was asked for; null unless it was one."),
+  account_type: described(AccountType, "Type of the accounts."),
+  ...asOfMembers,
   data: described(
     z.array(
       z.object({
         day: described(CalendarDate, "Day of the settlement (UTC)."),
+        currency: described(Currency, currencyText),
         deposits: described(Money, "Sum of the deposits before fees."),
         deposit_count: count("deposits"),
         returned_deposits: described(Money, "Sum of the deposits that went back, before fees."),
@@ -32,7 +38,7 @@ export const MoneyReport = z.object({
         net: described(Money, "Deposits less payouts, with what went and came back; negative if more was paid out."),
       }),
     ),
-    "One entry per day on which money was settled, in this order.",
+    "One entry per day and currency in which money was settled, in this order.",
   ),
   _links: ownFields._links,
 });

@@ -122,7 +122,6 @@ const cases: readonly Case[] = [
       place: first("TXN", (own, item) => item["id"] === own.withdrawal.id),
     },
     list: () => "/transactions",
-    report: `/transactions/summary?${days}`,
     byId: ({ withdrawal }) => `/transactions/${withdrawal.id}`,
     decide: ({ withdrawal }) => ["PATCH", `/transactions/${withdrawal.id}`, { status: "processing" }],
   },
@@ -259,12 +258,14 @@ describe("an item that cannot be read", () => {
 describe("a sum that lacks an item that cannot be read", () => {
   const damaged = { v: { N: "99" } };
 
-  it("of settled money is not given, and says why", async () => {
+  it.each([
+    ["settled money", "s", `/reports/money?${days}`],
+    ["transactions", "c", `/transactions/summary?${days}`],
+  ])("of %s is not given, and says why", async (_, list, address) => {
     const own = await newBrokerage();
-    const address = `/reports/money?${days}&currency=USD`;
     expect((await api.call(own.caller, "GET", address)).status).toBe(200);
-    const { pk, sk } = await first("CONTRA")(own);
-    await put(await stored(pk, sk), damaged);
+    const place = { pk: { S: `${own.tenant}|SUM` }, sk: { S: `0000000000|${list}|${today}|USD` } };
+    await put({ TableName: api.emulator.tableName, Item: { ...place, et: { S: "SUM" }, ...damaged } });
     await expectNoReport(own, address);
   });
 

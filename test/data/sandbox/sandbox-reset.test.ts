@@ -120,6 +120,7 @@ const kept = [
   "QUOTE",
   "RATE",
   "RESET",
+  "SUMCURSOR",
   "SYMBOL",
   "TENANT",
   "WEBHOOK",
@@ -159,7 +160,16 @@ describe("a reset", () => {
           "PULSE",
           "REJECT",
         ],
-        ...["RISK", "SOURCE", "TRADE", "TRQ", "TXN", "UQ", "WALK", ...kept.filter((kind) => kind !== "RESET")],
+        ...[
+          "RISK",
+          "SOURCE",
+          "TRADE",
+          "TRQ",
+          "TXN",
+          "UQ",
+          "WALK",
+          ...kept.filter((kind) => kind !== "RESET" && kind !== "SUMCURSOR"),
+        ],
       ].toSorted(),
     );
     const begun = await reset(caller);

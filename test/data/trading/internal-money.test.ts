@@ -336,6 +336,8 @@ describe("a transfer", () => {
   });
 });
 
+const { publishWaiting } = await import("../../support/emulator/publishing.ts");
+
 describe("the summary of transactions", () => {
   const own = newCaller();
   const theirs = brokerage(api, own);
@@ -349,30 +351,42 @@ describe("the summary of transactions", () => {
     await theirs.deposit(account, "7.00");
     await theirs.withdrawal(account, "1.00");
     await theirs.account("1000", { currency: "JPY" });
+    await theirs.account("9.00", { type: "demo" });
+    await publishWaiting(api.emulator, own.tenant_id);
     const { status, body } = await summary(today, later);
     const rows = body.data.map(({ day, ...row }: { day: string }) => Object.values(row).join(" "));
     expect([status, rows]).toEqual([
       200,
       [
-        "deposit completed JPY 1 1000 0 1000",
-        "deposit completed USD 2 100.30 0.05 100.25",
-        "deposit pending USD 1 7.00 0.00 7.00",
-        "withdrawal pending USD 1 1.00 0.00 1.00",
+        "live deposit completed JPY 1 1000 0 1000",
+        "live deposit completed USD 2 100.30 0.05 100.25",
+        "live deposit pending USD 1 7.00 0.00 7.00",
+        "live withdrawal pending USD 1 1.00 0.00 1.00",
+        "demo deposit completed USD 1 9.00 0.00 9.00",
       ],
     ]);
     expect((await summary("2026-01-01", "2026-01-31")).body.data).toEqual([]);
   });
 
-  it("refuses days in the wrong order, more than 31, and days with more transactions than it reads", async () => {
+  it("refuses days in the wrong order, more than 92, and more rows than an answer takes", async () => {
     expect((await summary("2026-01-02", "2026-01-01")).status).toBe(400);
     expect([
-      (await summary("2026-01-01", "2026-01-31")).status,
-      (await summary("2026-01-01", "2026-02-01")).status,
+      (await summary("2026-01-01", "2026-04-02")).status,
+      (await summary("2026-01-01", "2026-04-03")).status,
     ]).toEqual([200, 400]);
-    const { summarize } = await import("../../../shared/trading/transaction-summary.ts");
+    const { summarize } = await import("../../../shared/sums/summary.ts");
     const days = { from: today, to: later };
-    const { data } = await summarize(own.tenant_id, days, 5);
-    expect(data.reduce((sum, { count }) => sum + count, 0)).toBe(5);
+    expect((await summarize(own.tenant_id, days, 5)).data).toHaveLength(5);
     await expect(summarize(own.tenant_id, days, 4)).rejects.toMatchObject({ code: "invalid_parameter" });
+  });
+
+  it("is a table where that is asked for, a line for each row", async () => {
+    const path = `/transactions/summary?from=${today}&to=${later}&format=csv`;
+    const { status, text } = await api.call(own, "GET", path);
+    const [head, ...lines] = text.trimEnd().split("\r\n");
+    expect([status, head]).toEqual([200, "day,account_type,kind,status,currency,count,amount,fee,net_amount"]);
+    expect(lines.map((line) => line.split(",").slice(1).join(","))).toContain(
+      "live,deposit,completed,USD,2,100.30,0.05,100.25",
+    );
   });
 });

@@ -8,10 +8,12 @@ afterAll(api.stop);
 afterEach(() => {
   vi.useRealTimers();
 });
-const { settledMoney } = await import("../../../shared/trading/money-report.ts");
+const { publishWaiting } = await import("../../support/emulator/publishing.ts");
 
-const report = (caller: TestCaller, from: string, to: string, currency = "USD") =>
-  api.call(caller, "GET", `/reports/money?from=${from}&to=${to}&currency=${currency}`);
+const report = async (caller: TestCaller, from: string, to: string, more = "&currency=USD") => {
+  await publishWaiting(api.emulator, caller.tenant_id);
+  return api.call(caller, "GET", `/reports/money?from=${from}&to=${to}${more}`);
+};
 const at = (moment: string) => vi.useFakeTimers({ toFake: ["Date"], now: Date.parse(moment) });
 
 /** Money that was settled on three days around the end of a month, in two currencies. */
@@ -39,24 +41,12 @@ async function settled() {
 }
 
 const none = {
+  currency: "USD",
   ...{ deposits: "0.00", deposit_count: 0, returned_deposits: "0.00", returned_deposit_count: 0 },
   ...{ withdrawals: "0.00", withdrawal_count: 0, returned_withdrawals: "0.00", returned_withdrawal_count: 0 },
 };
 
 describe("the report of settled money", () => {
-  it("has the February between a last day of January and a first one of March", async () => {
-    const caller = newCaller();
-    at("2030-02-15T12:00:00Z");
-    await brokerage(api, caller).account("1000.00");
-    for (const [from, to] of [
-      ["2030-01-30", "2030-03-01"],
-      ["2030-01-31", "2030-03-02"],
-    ] as const) {
-      const { body } = await report(caller, from, to);
-      expect(body.data).toMatchObject([{ day: "2030-02-15", deposits: "1000.00", net: "1000.00" }]);
-    }
-  });
-
   it("has each day on which money was settled, exactly, over the end of a month, and no other money", async () => {
     const { caller } = await settled();
     const { body } = await report(caller, "2030-01-30", "2030-02-02");
@@ -66,6 +56,7 @@ describe("the report of settled money", () => {
       {
         ...{
           day: "2030-02-01",
+          currency: "USD",
           deposits: "0.00",
           deposit_count: 0,
           returned_deposits: "20.00",
@@ -78,21 +69,41 @@ describe("the report of settled money", () => {
     expect((await report(caller, "2030-01-31", "2030-01-31")).body.data).toEqual([
       { ...none, day: "2030-01-31", deposits: "20.00", deposit_count: 1, net: "20.00" },
     ]);
-    const yen = (await report(caller, "2030-01-30", "2030-01-30", "JPY")).body.data;
-    expect(yen).toMatchObject([{ deposits: "5000", withdrawals: "0", net: "5000" }]);
+    const yen = (await report(caller, "2030-01-30", "2030-01-30", "&currency=JPY")).body;
+    expect([yen.currency, yen.data]).toMatchObject(["JPY", [{ deposits: "5000", withdrawals: "0", net: "5000" }]]);
+    for (const more of ["", "&currency=USD,JPY"]) {
+      const { body: both } = await report(caller, "2030-01-30", "2030-01-31", more);
+      const rows = both.data.map(({ day, currency }: Record<string, string>) => `${day} ${currency}`);
+      expect([both.currency, rows]).toEqual([null, ["2030-01-30 JPY", "2030-01-30 USD", "2030-01-31 USD"]]);
+    }
     expect((await report(newCaller(), "2030-01-30", "2030-02-02")).body.data).toEqual([]);
   });
 
+  it("has the money of live accounts, and play money only where it is asked for", async () => {
+    const caller = newCaller();
+    at("2030-03-05T12:00:00Z");
+    const broker = brokerage(api, caller);
+    await broker.account("1000.00");
+    const play = await broker.account("50000.00", { type: "demo" });
+    await broker.withdrawal(play, "100.00", { status: "completed" });
+    const of = async (more: string) => {
+      const { body } = await report(caller, "2030-03-05", "2030-03-05", more);
+      const rows = body.data as readonly Record<string, string>[];
+      return [body.account_type, ...rows.map(({ deposits, withdrawals }) => [deposits, withdrawals])];
+    };
+    expect(await of("")).toEqual(["live", ["1000.00", "0.00"]]);
+    expect(await of("&account_type=demo")).toEqual(["demo", ["50000.00", "100.00"]]);
+    const { data } = (await api.call(caller, "GET", `/accounts/${play.id}/transactions`)).body;
+    expect(data.map(({ account_type }: { account_type: string }) => account_type)).toEqual(["demo", "demo"]);
+  });
+
   it("names days that it cannot report", async () => {
-    const { caller } = await settled();
+    const caller = newCaller();
     const pointed = async (from: string, to: string) => {
       const { status, body } = await report(caller, from, to);
       return [status, body.errors.map(({ parameter, code }: Record<string, string>) => [parameter, code])];
     };
     expect(await pointed("2030-02-02", "2030-02-01")).toEqual([400, [["to", "out_of_range"]]]);
-    expect(await pointed("2030-01-01", "2030-02-01")).toEqual([400, [["to", "out_of_range"]]]);
-    const days = { from: "2030-01-30", to: "2030-02-02" };
-    await expect(settledMoney(caller.tenant_id, days, "USD", 5)).rejects.toMatchObject({ code: "invalid_parameter" });
-    expect((await settledMoney(caller.tenant_id, days, "USD", 6)).data).toHaveLength(3);
+    expect(await pointed("2030-01-01", "2030-04-03")).toEqual([400, [["to", "out_of_range"]]]);
   });
 });

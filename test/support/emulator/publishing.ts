@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent, SQSEvent } from "aws-lambda";
+import type { Emulator } from "./emulator.ts";
 import type { QueueEndpoint, SentMessage } from "./queue-endpoint.ts";
-import type { StreamRecord } from "./raw-table.ts";
+import { itemsOf, type StreamRecord } from "./raw-table.ts";
 import { lambdaContext } from "./request.ts";
 
 const { handler: route } = await import("../../../functions/events/route.ts");
@@ -39,6 +40,15 @@ export async function publishDirectly(records: readonly StreamRecord[]): Promise
     again += failed.length;
   }
   return again;
+}
+
+/** Publishes all commits of a brokerage that wait, without queues. */
+export async function publishWaiting(emulator: Emulator, tenant: string): Promise<void> {
+  const waiting = await itemsOf(emulator, { type: "OUTBOX", tenant });
+  const records = waiting.map(({ pk, sk }) => ({
+    dynamodb: { NewImage: { pk: { S: String(pk) }, sk: { S: String(sk) } } },
+  }));
+  await publishDirectly(records as unknown as readonly StreamRecord[]);
 }
 
 /** The functions between the stream and the queues of deliveries, connected as their queues connect them. */

@@ -1,7 +1,7 @@
 import { countOf, isKnown, type List, useList, useResource } from "../api/data.ts";
 import type { Schemas } from "../api/types.ts";
 import { useClock } from "../parts/clock.ts";
-import { grouped, less, relative, shortId, signed, sum, timeOf } from "../parts/format.ts";
+import { grouped, less, relative, shortId, signed, timeOf } from "../parts/format.ts";
 import { Rows } from "../parts/list.tsx";
 import { PageHead, Panel } from "../parts/page.tsx";
 import type { Shape, Tone } from "../parts/states.ts";
@@ -37,7 +37,7 @@ export function HomePage() {
           {may("transactions:approve") && <OldestApprovals />}
         </div>
         <div className="side-column">
-          {may("transactions:read") && <MoneyToday />}
+          {may("reports:read") && <MoneyToday />}
           {may("feed:read") && <Feeds />}
           {may("webhooks:read") && <FailingEndpoints />}
         </div>
@@ -223,22 +223,12 @@ interface DayOfMoney {
   readonly out: string;
 }
 
-/** Money that came in and went out today, exact, by currency. */
-function moneyOf(summary: Schemas["TransactionSummary"]): DayOfMoney[] {
-  const done = summary.data.filter(
-    ({ status, kind }) => status === "completed" && (kind === "deposit" || kind === "withdrawal"),
-  );
-  const currencies = [...new Set(done.map(({ currency }) => currency))];
-  const total = (currency: string, of: string) => {
-    const all = done.filter((one) => one.currency === currency);
-    const amounts = all.filter(({ kind }) => kind === of).map(({ amount }) => amount);
-    // Nothing in one direction is a zero with the decimals of the currency.
-    return sum([...amounts, ...all.slice(0, 1).map(({ amount }) => less(amount, amount))]);
-  };
-  return currencies.map((currency) => ({
+/** Money that came in and went out today, exact, by currency, less the returns. */
+function moneyOf(report: Schemas["MoneyReport"]): DayOfMoney[] {
+  return report.data.map(({ currency, deposits, returned_deposits, withdrawals, returned_withdrawals }) => ({
     currency,
-    into: total(currency, "deposit"),
-    out: total(currency, "withdrawal"),
+    into: less(deposits, returned_deposits),
+    out: less(withdrawals, returned_withdrawals),
   }));
 }
 
@@ -251,18 +241,25 @@ const moneyColumns: readonly Column<DayOfMoney>[] = [
 
 function MoneyToday() {
   const day = useClock((now) => new Date(now).toISOString().slice(0, 10));
-  const { data, error, dataUpdatedAt, refetch } = useResource("/transactions/summary", {
+  const { data, error, dataUpdatedAt, refetch } = useResource("/reports/money", {
     query: { from: day, to: day },
   });
   const rows = data === undefined ? [] : moneyOf(data);
-  const asOf = error !== null && data !== undefined && `, not known since ${timeOf(dataUpdatedAt)}`;
+  const note =
+    data === undefined ? null : error === null ? (
+      <>
+        , as of <Age at={data.as_of} />
+      </>
+    ) : (
+      <span className="warn">, not known since {timeOf(dataUpdatedAt)}</span>
+    );
   return (
-    <Panel title="Money today" note={<>since 00:00 UTC{asOf && <span className="warn">{asOf}</span>}</>}>
+    <Panel title="Money today" note={<>since 00:00 UTC{note}</>}>
       {error !== null && data === undefined && <ErrorNotice error={error} onRetry={() => void refetch()} />}
       {rows.length > 0 && (
         <Table dense caption="Money today" rows={rows} columns={moneyColumns} idOf={({ currency }) => currency} />
       )}
-      {data !== undefined && rows.length === 0 && <p className="dim">No deposit or withdrawal was completed yet.</p>}
+      {data !== undefined && rows.length === 0 && <p className="dim">No deposit or withdrawal was settled yet.</p>}
     </Panel>
   );
 }
