@@ -20,6 +20,7 @@ const costed: CostedStage = {
   memory_mb: new Map(ids.map((id) => [id.replaceAll("_", "-"), memoryOf(id)])),
   ...{ alarm_metrics: 100, alarms: 40, dashboards: 1, secrets: 3, keys: 0, recovery: true, log_days: 90 },
   schedules: [{ id: "sweep-events", runs_per_minute: 1 }],
+  ...{ warmed: new Set<string>(), copies: 0 },
   polled: { standard: 7, fifo: 1 },
 };
 const billWith = (more: Partial<CostedStage> = {}, traffic = usualMonth): Bill =>
@@ -73,7 +74,7 @@ describe("an event in GET /usage", () => {
 });
 
 describe("a month", () => {
-  it("costs its lines, of which those without traffic are fixed, and twice as many requests cost twice as much", () => {
+  it("costs its lines, the fixed ones without traffic, and for twice as many requests at most twice as much", () => {
     const { month, idle_month } = billWith();
     expect(month.dollars).toBeCloseTo(
       month.lines.reduce((sum, { dollars }) => sum + dollars, 0),
@@ -83,7 +84,9 @@ describe("a month", () => {
     expect(fixed).toBeCloseTo(idle_month.dollars, 9);
     const none = billWith({}, { ...usualMonth, requests: 0 }).month.dollars;
     const twice = billWith({}, { ...usualMonth, requests: 2 * usualMonth.requests }).month.dollars;
-    expect(twice - none).toBeCloseTo(2 * (month.dollars - none), 6);
+    // New environments and misses of the authorizer's cache are fewer where more is asked.
+    const ratio = (twice - none) / (month.dollars - none);
+    expect([ratio, ratio > 1.98 && ratio <= 2]).toEqual([ratio, true]);
   });
 
   it("holds every amount of its requests in one of its lines", () => {

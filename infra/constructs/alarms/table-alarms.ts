@@ -7,7 +7,6 @@ import { type AlarmRule, filledSum, fiveMinutes } from "./alarm-rule.ts";
 export interface WatchedTables {
   readonly main: StageTable;
   readonly volatile: StageTable;
-  readonly keys: StageTable;
 }
 
 /** Share of the transactions that may be lost to others, and how many must be lost for the share to mean anything. */
@@ -17,8 +16,9 @@ const fewConflicts = 50;
 const throttles = ["ReadThrottleEvents", "WriteThrottleEvents"] as const;
 
 /** Alarms on what DynamoDB refuses: throttles of the tables and of each index, and transactions that met others. */
-export function tableRules({ main, volatile, keys }: WatchedTables): AlarmRule[] {
-  const ofTables = [main, volatile, keys].map((table) => ({ TableName: table.tableName }));
+export function tableRules({ main, volatile }: WatchedTables): AlarmRule[] {
+  // The keys of persons have a partition each and few calls: what fails with them is an error of its function.
+  const ofTables = [main, volatile].map((table) => ({ TableName: table.tableName }));
   const ofIndexes = Object.values(indexes).map(({ name }) => ({
     TableName: main.tableName,
     GlobalSecondaryIndexName: name,

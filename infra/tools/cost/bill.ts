@@ -80,10 +80,12 @@ export function billOf(given: {
     ),
     others: [
       pricedAs("one delivery more", deliveryAmounts(costed, units), prices),
-      pricedAs(
-        `price, ${units.tick.prices_per_request} in a request, with an account to watch`,
-        tickAmounts(costed, units),
-        prices,
+      ...units.ticks.map((tick) =>
+        pricedAs(
+          `price, ${tick.prices_per_request} in a request, with an account to watch`,
+          tickAmounts(costed, tick),
+          prices,
+        ),
       ),
       pricedAs("accounts in a nightly reconciliation, 20 ledger entries each", reconciledAmounts(costed), prices),
     ],

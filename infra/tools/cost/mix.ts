@@ -48,7 +48,15 @@ export interface MonthlyTraffic {
   readonly stream_connections: number;
   /** Messages of each of them in a minute, of either side; one above 32 KB counts for each 32 KB. */
   readonly stream_messages_per_minute: number;
+  /**
+   * Sets of up to fifty connections that are served all the time, on average of all hours: those that follow a price
+   * which moves each second, or more events than one in half a second.
+   */
+  readonly hot_stream_sets: number;
+  /** What the table holds when the month begins. */
   readonly stored_gigabytes: number;
+  /** Months of this traffic that the audit's bucket holds, with this one. */
+  readonly audit_months: number;
   /** People who sign in to the dashboard. */
   readonly operators: number;
   /** Requests of the dashboard's browsers, and the files and answers that they receive. */
@@ -64,7 +72,9 @@ export const usualMonth: MonthlyTraffic = {
   prices_per_second: 10,
   stream_connections: 10,
   stream_messages_per_minute: 6,
+  hot_stream_sets: 1,
   stored_gigabytes: 20,
+  audit_months: 12,
   operators: 20,
   dashboard_requests: 200_000,
   dashboard_gigabytes: 2,

@@ -5,7 +5,15 @@ import type { MonthlyTraffic } from "./mix.ts";
 import type { CostedStage } from "./template.ts";
 import { traffic } from "./traffic.ts";
 import type { MeasuredUnits } from "./units.ts";
-import { eventAmounts, pollingAmounts, requestAmounts, sweepAmounts, tickAmounts } from "./work.ts";
+import {
+  eventAmounts,
+  hotSetAmounts,
+  pollingAmounts,
+  requestAmounts,
+  sweepAmounts,
+  tickAmounts,
+  warmthAmounts,
+} from "./work.ts";
 
 /** One line of a bill. */
 export interface Line {
@@ -21,6 +29,7 @@ export interface Line {
 type Draft = Omit<Line, "dollars">;
 
 const million = 1_000_000;
+const gigabytes = (bytes: number) => bytes / 1e9;
 
 /** Cost of a stage in a month in which it answers no request and sees no price, by its dearest line first. */
 export function idleMonth(stage: CostedStage, units: MeasuredUnits, prices: Prices): readonly Line[] {
@@ -79,6 +88,12 @@ function fixedLines(stage: CostedStage, units: MeasuredUnits): Draft[] {
       lower: "Sweep less often: work that was interrupted is then taken up later.",
       amounts: sweepAmounts(stage, units),
     },
+    {
+      name: `Functions kept warm (${stage.warmed.size})`,
+      fixed: true,
+      lower: "keep_warm in .stages.json: without it single requests of a quiet stage wait for a start.",
+      amounts: warmthAmounts(stage),
+    },
   ];
 }
 
@@ -123,7 +138,10 @@ function requestLines(stage: CostedStage, units: MeasuredUnits, { requests, mix 
   const whole = sharesOf(mix);
   const all = sumOf(
     Object.entries(whole).map(([id, share]) =>
-      times(requestAmounts(stage, rowOf(id), units), (share * requests) / million),
+      times(
+        requestAmounts(stage, rowOf(id), units, { own: share * requests, all: requests }),
+        (share * requests) / million,
+      ),
     ),
   );
   return partsOfRequests.map(({ name, lower, has }) => ({ name, lower, fixed: false, amounts: only(all, has) }));
@@ -132,19 +150,25 @@ function requestLines(stage: CostedStage, units: MeasuredUnits, { requests, mix 
 function otherLines(stage: CostedStage, units: MeasuredUnits, month: MonthlyTraffic): Draft[] {
   const { endpoints_per_event: endpoints, prices_per_second, stored_gigabytes } = month;
   const ticks = prices_per_second * 3600 * traffic.hours_per_month;
+  const [together] = units.ticks.slice(-1);
+  if (together === undefined) throw new Error("units.json has no prices; npm run bench:units counts them.");
   const seen = month.dashboard_requests / million;
+  const events = eventsOf(month);
+  const grown = gigabytes(events * units.stored_bytes);
+  const stored = stored_gigabytes + grown / 2;
+  const sets = month.hot_stream_sets;
   return [
     {
       name: `Events, each to ${endpoints} webhook endpoints`,
       fixed: false,
       lower: "Subscribe endpoints to the types they use: an event that no endpoint wants costs half of one with one.",
-      amounts: times(eventAmounts(stage, units, endpoints), eventsOf(month) / million),
+      amounts: times(eventAmounts(stage, units, endpoints), events / million),
     },
     {
-      name: `Prices, ${prices_per_second} a second`,
+      name: `Prices, ${prices_per_second} a second, ${together.prices_per_request} in a request`,
       fixed: false,
       lower: "Send each symbol at most once a second, and many symbols in one request.",
-      amounts: times(tickAmounts(stage, units), ticks / million),
+      amounts: times(tickAmounts(stage, together, ticks), ticks / million),
     },
     {
       name: `Stream, ${month.stream_connections} connections`,
@@ -153,14 +177,27 @@ function otherLines(stage: CostedStage, units: MeasuredUnits, month: MonthlyTraf
       amounts: streamAmounts(month),
     },
     {
-      name: `Storage, ${stored_gigabytes} GB${stage.recovery ? " and its recovery" : ""}`,
+      name: `Hot sets of the stream, ${sets}`,
+      fixed: false,
+      lower: "Subscribe to what is shown only: a set is served all the time while a price that it follows moves.",
+      amounts: times(hotSetAmounts(stage, units), sets),
+    },
+    {
+      name: `Storage, ${stored_gigabytes} GB and ${grown.toFixed(1)} more${stage.recovery ? ", with recovery" : ""}`,
       fixed: false,
       lower: "Shorter retention of events and deliveries.",
       amounts: {
-        dynamodb_per_gigabyte_month: stored_gigabytes,
-        dynamodb_recovery_per_gigabyte_month: stage.recovery ? stored_gigabytes : 0,
+        dynamodb_per_gigabyte_month: stored,
+        dynamodb_recovery_per_gigabyte_month: stage.recovery ? stored : 0,
       },
     },
+    {
+      name: `Audit's bucket after ${month.audit_months} months`,
+      fixed: false,
+      lower: "Nothing: it keeps what the law asks for.",
+      amounts: { s3_per_gigabyte_month: month.audit_months * gigabytes(events * traffic.audit_entry_bytes) },
+    },
+    ...copyLines(stage, units, month, stored),
     {
       name: `Dashboard of ${month.operators} operators`,
       fixed: false,
@@ -170,6 +207,31 @@ function otherLines(stage: CostedStage, units: MeasuredUnits, month: MonthlyTraf
         cdn_per_million_requests: seen,
         cdn_function_per_million: seen,
         cdn_per_gigabyte: month.dashboard_gigabytes,
+      },
+    },
+  ];
+}
+
+/** Where another region has a copy: each write of the business table once more, and what is stored. */
+function copyLines(stage: CostedStage, units: MeasuredUnits, month: MonthlyTraffic, stored: number): Draft[] {
+  if (stage.copies === 0) return [];
+  const shares = Object.entries(sharesOf(month.mix));
+  // A request writes its counter into the volatile table, of which there is no copy.
+  const ofRoute = (id: string) => Math.max(0, (units.routes[id]?.write_units ?? 0) - 1);
+  const ofRequests = shares.reduce((sum, [id, share]) => sum + share * month.requests * ofRoute(id), 0);
+  const { dynamodb_per_million_write_units: ofEvents = 0 } = eventAmounts(stage, units, month.endpoints_per_event);
+  const written = ofRequests / million + (ofEvents * eventsOf(month)) / million;
+  return [
+    {
+      name: "Copy in another region",
+      fixed: false,
+      lower: "Without copy_region in .stages.json it is not there; a restore then begins from this region's recovery.",
+      amounts: {
+        dynamodb_per_million_write_units: stage.copies * written,
+        dynamodb_per_gigabyte_month: stage.copies * stored,
+        dynamodb_recovery_per_gigabyte_month: stage.recovery ? stage.copies * stored : 0,
+        // A unit is 1 KB at the most; transfer between regions costs less than that to the internet.
+        transfer_per_gigabyte: stage.copies * written,
       },
     },
   ];

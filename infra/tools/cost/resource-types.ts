@@ -51,5 +51,6 @@ export const charges: Readonly<Record<string, readonly [Charge, string]>> = {
   "AWS::SNS::TopicPolicy": ["free", "rights"],
   "AWS::SQS::QueuePolicy": ["free", "rights"],
   "AWS::SecretsManager::RotationSchedule": ["free", "its function runs four times a year"],
+  "AWS::XRay::SamplingRule": ["free", "the traces that it takes are charged"],
   "Custom::CDKBucketDeployment": ["free", "its function runs when the stack is deployed"],
 };

@@ -26,8 +26,8 @@ npm run cost -- [options]
   --connections <n>     connections of the stream that are open on average (default ${usualMonth.stream_connections})
   --mix <file>          traffic of the month as JSON; each member of the default may be replaced:
                         {"requests", "mix": {"<route>": <parts>}, "events_per_request", "endpoints_per_event",
-                        "prices_per_second", "stream_connections",
-                        "stream_messages_per_minute", "stored_gigabytes", "operators", "dashboard_requests",
+                        "prices_per_second", "stream_connections", "stream_messages_per_minute",
+                        "hot_stream_sets", "stored_gigabytes", "audit_months", "operators", "dashboard_requests",
                         "dashboard_gigabytes"}
   --region <name>       ${regions.join(" or ")} (default ${regions[0]})
   --stage <name>        ${stages.join(" or ")}: this stage alone (default: the month of production, and both without

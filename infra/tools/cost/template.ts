@@ -11,6 +11,9 @@ export interface ScheduledRun {
   readonly runs_per_minute: number;
 }
 
+/** The function that keeps others warm; the schedule says which. */
+const warmer = "keep-warm";
+
 /** Parts of a synthesized stage that cost. */
 export interface CostedStage {
   /** Memory of each function, MB, by its id with hyphens. */
@@ -22,10 +25,14 @@ export interface CostedStage {
   readonly secrets: number;
   readonly keys: number;
   readonly schedules: readonly ScheduledRun[];
+  /** Functions of which an environment is kept warm, by their ids with hyphens. */
+  readonly warmed: ReadonlySet<string>;
   /** Functions that wait at a queue, by the kind of the queue. */
   readonly polled: { readonly standard: number; readonly fifo: number };
   /** Whether a table can be restored to any second. */
   readonly recovery: boolean;
+  /** Regions with a copy of a table. */
+  readonly copies: number;
   readonly log_days: number;
 }
 
@@ -54,10 +61,12 @@ export function costOf(resources: readonly Resource[]): CostedStage {
   const alarms = of("AWS::CloudWatch::Alarm");
   const functions = of("AWS::Lambda::Function").filter(({ properties }) => properties["FunctionName"] !== undefined);
   const idOf = ({ physical_id }: Resource) => physical_id.split("-").slice(2).join("-");
+  const warmed = new Set<string>();
   const runs = of("AWS::Scheduler::Schedule").map(({ properties, path }) => {
-    const target = (properties["Target"] as { readonly Arn: string }).Arn;
+    const { Arn: target, Input: input = "{}" } = properties["Target"] as { readonly Arn: string; Input?: string };
     const run = functions.find(({ attributes }) => attributes["Arn"] === target);
     if (run === undefined) throw new UsageError(`${path} invokes no function of the stage.`);
+    if (idOf(run) === warmer) for (const id of String(JSON.parse(input).functions).split(" ")) warmed.add(id);
     return { id: idOf(run), runs_per_minute: ratePerMinute(String(properties["ScheduleExpression"])) };
   });
   const sources = of("AWS::Lambda::EventSourceMapping").map(({ properties }) => String(properties["EventSourceArn"]));
@@ -70,14 +79,19 @@ export function costOf(resources: readonly Resource[]): CostedStage {
     dashboards: of("AWS::CloudWatch::Dashboard").length,
     secrets: of("AWS::SecretsManager::Secret").length,
     keys: of("AWS::KMS::Key").length,
-    schedules: runs,
+    ...{ schedules: runs, warmed },
     polled: {
       standard: queues.filter((arn) => !arn.endsWith(".fifo")).length,
       fifo: queues.filter((arn) => arn.endsWith(".fifo")).length,
     },
     recovery: of("AWS::DynamoDB::GlobalTable").some(({ properties }) => hasRecovery(properties)),
+    copies: of("AWS::DynamoDB::GlobalTable").reduce((sum, { properties }) => sum + replicasOf(properties) - 1, 0),
     log_days: Number(log?.properties["RetentionInDays"] ?? 0),
   };
+}
+
+function replicasOf({ Replicas: replicas }: Resource["properties"]): number {
+  return Array.isArray(replicas) ? replicas.length : 1;
 }
 
 function hasRecovery({ Replicas: replicas }: Resource["properties"]): boolean {

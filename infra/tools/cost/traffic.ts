@@ -1,4 +1,5 @@
 import { eventTraffic } from "../../../shared/domain/usage/event-cost.ts";
+import { limits } from "../../../shared/limits.ts";
 
 /**
  * Bytes of a request, a run or a delivery that are not counted anywhere, stated here once. Bytes of the logs are those
@@ -11,13 +12,15 @@ export const traffic = {
   usage_bytes: 140,
   answer_bytes: 2500,
   ...eventTraffic,
-  /** AWS X-Ray's default: one request a second and 5 % of the others. */
-  traced_share: 0.05,
-  /** Requests that no running environment could take, and what a new one bills until it answers. */
-  cold_start_share: 0.01,
+  /** The gateway decides by the stage's own rule; what nothing but a schedule or a stream invokes records none. */
+  traced_share: limits.traces.share,
+  /** What a new environment bills until it answers, and after how many idle minutes one ends, at the soonest. */
   cold_start_ms: 250,
-  /** Requests whose token the gateway has not kept from the minute before. */
-  authorizer_miss_share: 0.02,
+  idle_minutes: 5,
+  /** What a function bills that is only kept warm: its entry answers before any code of its own (`infra/bundle.ts`). */
+  warm_up_ms: 2,
+  /** Bytes of the gzipped entry of a command in the audit's bucket. */
+  audit_entry_bytes: 400,
   /** Memory at which a function has one whole processor (AWS docs: Lambda function memory). */
   whole_processor_mb: 1769,
   /**

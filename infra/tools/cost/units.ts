@@ -29,6 +29,14 @@ export interface SweepUnits {
   readonly waiting_ms: number;
 }
 
+/** A request with prices of a bridge. */
+export interface TickUnits {
+  readonly prices_per_request: number;
+  readonly request: RequestUnits;
+  /** What the whole request causes behind it. */
+  readonly behind: BackgroundWork;
+}
+
 /** The counts that `npm run bench:units` writes. */
 export interface MeasuredUnits {
   /** Date of the count. */
@@ -39,14 +47,12 @@ export interface MeasuredUnits {
   readonly authorizer: SweepUnits;
   /** In a file of their own, which `GET /usage` reads too. */
   readonly events: EventUnits;
-  readonly tick: {
-    /** Prices of the request that was counted. */
-    readonly prices_per_request: number;
-    /** The whole request. */
-    readonly request: RequestUnits;
-    /** Work behind one price. */
-    readonly behind: BackgroundWork;
-  };
+  /** Requests with prices: one alone, and many. */
+  readonly ticks: readonly TickUnits[];
+  /** What a second of a hot set of the stream takes of the tables. */
+  readonly hot_second: Pick<SweepUnits, "read_units" | "write_units">;
+  /** What a command with one event leaves in the table, indexes included. */
+  readonly stored_bytes: number;
   readonly trading: readonly TradingUnits[];
   readonly sweeps: Readonly<Record<string, SweepUnits>>;
 }

@@ -43,6 +43,8 @@ export const priceList = {
   dynamodb_per_gigabyte_month: { service: "AmazonDynamoDB", usd: [0.25, 0.283], confirmed: both },
   /** Point-in-time recovery. */
   dynamodb_recovery_per_gigabyte_month: { service: "AmazonDynamoDB", usd: [0.2, 0.2264], confirmed: us },
+  /** S3 Standard, first 50 TB of a month. */
+  s3_per_gigabyte_month: { service: "AmazonS3", usd: [0.023, 0.023], confirmed: us },
   lambda_per_million_requests: { service: "AWSLambda", usd: [0.2, 0.2], confirmed: us },
   /** On arm64; what an environment takes to start is billed as well. */
   lambda_per_gigabyte_second: { service: "AWSLambda", usd: [0.0000133334, 0.0000133334], confirmed: us },

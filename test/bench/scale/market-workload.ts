@@ -11,22 +11,35 @@ import { someClient } from "../../support/builders/decisions.ts";
 import { someQuote, someSymbol } from "../../support/builders/trading.ts";
 import { tradingFloor } from "../../support/builders/trading-floor.ts";
 
-const symbol = "EURUSD";
+/** Names of symbols of the market: so many. */
+const symbolsOf = (count: number) => Array.from({ length: count }, (_, at) => (at === 0 ? "EURUSD" : `EURUSD.${at}`));
 
-/** Writes the newest price of the symbol, as a source of prices does. */
-export async function price({ tenant, bid, ask }: { tenant: string; bid: string; ask: string }): Promise<void> {
+/** What the market of a brokerage is asked for. */
+interface Market {
+  readonly tenant: string;
+  /** Symbols of it. */
+  readonly count: number;
+}
+
+/** Writes the newest prices of the symbols at the same time, as a request of a source of prices does. */
+export async function price({ tenant, count, bid, ask }: Market & { bid: string; ask: string }): Promise<void> {
   const now = nowIso();
-  const quote = someQuote(symbol, [bid, ask], { time: now, received_at: now });
-  // The other members of the quote stay: how many shards of the exposure index its symbol uses.
-  await changeItem(quotes.key(tenant, symbol), { set: { ...typeTag(quotes.et), ...quote, tenant_id: tenant } });
+  const write = async (symbol: string): Promise<void> => {
+    const quote = someQuote(symbol, [bid, ask], { time: now, received_at: now });
+    // What else stands on the quote stays: how many shards of the exposure index its symbol uses.
+    await changeItem(quotes.key(tenant, symbol), { set: { ...typeTag(quotes.et), ...quote, tenant_id: tenant } });
+  };
+  await Promise.all(symbolsOf(count).map(write));
 }
 
 /**
- * Makes a brokerage with one symbol and one account with 5,000 USD that buys one lot of it. Returns the account's id.
+ * Makes a brokerage with so many symbols and one account with 5,000 USD that buys some of each, one lot in all. Returns
+ * the account's id.
  */
-export async function account({ tenant }: { tenant: string }): Promise<string> {
-  await putItem(symbols, { ...someSymbol(symbol), tenant_id: tenant });
-  await price({ tenant, bid: "1.10000", ask: "1.10010" });
+export async function account({ tenant, count }: Market): Promise<string> {
+  const names = symbolsOf(count);
+  for (const symbol of names) await putItem(symbols, { ...someSymbol(symbol), tenant_id: tenant });
+  await price({ tenant, count, bid: "1.10000", ask: "1.10010" });
   const context = systemContext(tenant, "scale");
   const client = { ...someClient(), tenant_id: tenant };
   await transact([writeOf({ op: "create", entity: "client", item: client }, tenant)]);
@@ -48,7 +61,10 @@ export async function account({ tenant }: { tenant: string }): Promise<string> {
     ...putOutbox([first, ...more], context, delayMs),
   ]);
   const { account: opened } = decision.result;
-  const outcome = await tradingFloor(tenant).open(opened.id, { symbol, side: "buy", lots: "1.00" });
-  if (outcome.kind !== "done") throw new Error(`The opening was ${outcome.kind}.`);
+  for (const symbol of names) {
+    const lots = (1 / count).toFixed(2);
+    const outcome = await tradingFloor(tenant).open(opened.id, { symbol, side: "buy", lots });
+    if (outcome.kind !== "done") throw new Error(`The opening was ${outcome.kind}.`);
+  }
   return opened.id;
 }

@@ -64,19 +64,22 @@ async function commitUnits(
 
 const tenant = scaleTenant;
 const ticks = 100;
+/** Shards of the stream of a new table on demand (AWS docs: DynamoDB, partitions of on-demand tables). */
+const newShards = 4;
 const tickMs = 1000;
 /** Until what the last price causes is done as well. */
 const ticksMs = (ticks + 10) * tickMs;
 
 /**
- * Work of one price behind the request that brought it, for an account with a position in its symbol whose margin
- * status it does not change: its record in the stream, and who reads it. The write of the price itself does not count.
+ * Work behind a request with so many prices, for an account with a position in each symbol whose margin
+ * status they do not change: their records in the stream, and who reads them. The records of a request come together,
+ * so that an invocation has those of a shard. The writes of the prices themselves do not count.
  */
-export async function tickWork(program: Program, assemblyDir: string): Promise<BackgroundWork> {
-  const stage = new Stage({ program, assemblyDir, seed: 1, shards: 1 });
+export async function tickWork(program: Program, assemblyDir: string, count: number): Promise<BackgroundWork> {
+  const stage = new Stage({ program, assemblyDir, seed: 1, shards: newShards });
   const { simulation } = stage;
-  const opening = stage.call("account", { tenant });
-  await simulation.run(5000);
+  const opening = stage.call("account", { tenant, count });
+  await simulation.run(60_000);
   const opened = await opening;
   if (!opened.ok) throw new Error("The account could not be opened.", { cause: opened });
   const idle = await workOf(stage, () => simulation.run(ticksMs));
@@ -85,7 +88,7 @@ export async function tickWork(program: Program, assemblyDir: string): Promise<B
       for (let at = 0; at < ticks; at += 1) {
         const up = at % 2 === 0;
         const price = up ? { bid: "1.10020", ask: "1.10030" } : { bid: "1.10000", ask: "1.10010" };
-        const priced = await stage.call("price", { tenant, ...price });
+        const priced = await stage.call("price", { tenant, count, ...price });
         if (!priced.ok) throw new Error("The price could not be written.", { cause: priced });
         await simulation.sleep(tickMs);
       }
@@ -93,7 +96,7 @@ export async function tickWork(program: Program, assemblyDir: string): Promise<B
     await simulation.run(ticksMs);
   });
   const each = shareOf(busy, idle, ticks);
-  return { ...each, write_units: each.write_units - 1 };
+  return { ...each, write_units: each.write_units - count };
 }
 
 function shareOf(busy: BackgroundWork, idle: BackgroundWork, count: number): BackgroundWork {

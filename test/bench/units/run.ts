@@ -8,7 +8,9 @@ import {
   measuredUnits,
   type RequestUnits,
   type SweepUnits,
+  type TickUnits,
 } from "../../../infra/tools/cost/units.ts";
+import type { BackgroundWork } from "../../../shared/domain/usage/event-cost.ts";
 import { routes } from "../../../shared/routes/index.ts";
 import type { Route } from "../../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand } from "../../../shared/runtime/command-line.ts";
@@ -20,6 +22,7 @@ import { type TableCall, unitsOf } from "../../support/emulator/watched-endpoint
 import { backgroundFiles, compile } from "../../support/model/stage.ts";
 import { startWorkload, type Workload } from "../workload.ts";
 import { eventWork, tickWork } from "./event-cost.ts";
+import { hotSecond } from "./hot-set.ts";
 import { processorTimes } from "./processor-times.ts";
 import { chainOf, heldMs, publishedTimes } from "./published-times.ts";
 import { putManySymbols, tradingCosts } from "./trading-cost.ts";
@@ -37,7 +40,7 @@ test/bench/LATENCY.md.`;
 const isRead = ({ operation }: TableCall) => /^(?:BatchGetItem|Query|GetItem)$/.test(operation);
 
 const endpointCounts = [0, 1, 2, 5, 20];
-const pricesPerRequest = 20;
+const pricesPerRequest = [1, 20];
 
 async function main(): Promise<void> {
   if (helpAsked(help)) return;
@@ -58,15 +61,21 @@ function writeJson(path: string, content: object): Promise<void> {
 }
 
 async function allUnits(workload: Workload): Promise<MeasuredUnits> {
-  const { events, tick } = await modelledWork();
-  const request = await tickRequest(workload);
+  const { storedOfCommand } = await import("./stored-bytes.ts");
+  const { events, behind } = await modelledWork();
+  const ticks: TickUnits[] = [];
+  for (const [prices_per_request, each] of behind) {
+    ticks.push({ prices_per_request, request: await tickRequest(workload, prices_per_request), behind: each });
+  }
   const trading = await tradingCosts(workload.api);
   return {
     counted_on: new Date().toISOString().slice(0, 10),
     routes: await requestUnits(workload, routes),
     authorizer: await authorizerUnits(workload),
     events,
-    tick: { prices_per_request: pricesPerRequest, request, behind: tick },
+    ticks,
+    hot_second: await hotSecond(workload.api),
+    stored_bytes: await storedOfCommand(workload.api),
     trading: trading.map(({ name, cost, per }) => ({
       name,
       read_units: rounded(cost.read_units / per),
@@ -147,10 +156,10 @@ async function requestUnits(workload: Workload, rows: readonly Route[]): Promise
 }
 
 /** A request with prices of several symbols, as a bridge sends them. */
-async function tickRequest(workload: Workload): Promise<RequestUnits> {
+async function tickRequest(workload: Workload, count: number): Promise<RequestUnits> {
   const { api } = workload;
   const as = newCaller();
-  const names = await putManySymbols(api, as, pricesPerRequest);
+  const names = await putManySymbols(api, as, count);
   const source = await bridge(api, as).newSource({ authoritative: "platform" });
   const send = async (seq: number) => {
     const time = new Date().toISOString();
@@ -208,7 +217,9 @@ async function modelledWork() {
     events[endpoints] = await eventWork(program, directory, endpoints);
   }
   const market = await compile(await backgroundFiles("margin/"), "test/bench/scale/market-workload.ts");
-  return { events, tick: await tickWork(market, directory) };
+  const behind = new Map<number, BackgroundWork>();
+  for (const count of pricesPerRequest) behind.set(count, await tickWork(market, directory, count));
+  return { events, behind };
 }
 
 await runCommand(main);
