@@ -163,7 +163,7 @@ export function amendEndpoint(
   // The failures before count no more, or the first one after would switch the endpoint off again. A note about the
   // address before must not come back with that address.
   const renews = enables || after.url !== endpoint.url;
-  const fresh = enables ? { ...unproven, ...unharmed } : { ...unproven, closed_until: opened(health, context) };
+  const fresh = enables ? { ...unproven, ...unharmed } : { ...unproven, closed_until: closedUntilNow(health, context) };
   return {
     ok: true,
     result: { endpoint: after, health: renews ? { ...health, ...fresh } : health },
@@ -187,7 +187,7 @@ const unproven = {
 const unharmed = { consecutive_failures: 0, first_failure_at: null, reopened_at: null } as const;
 
 /** At a new address an endpoint is open at once. Waiting deliveries still wait for its first success there. */
-function opened({ closed_until }: WebhookHealth, { now }: Context): string | null {
+function closedUntilNow({ closed_until }: WebhookHealth, { now }: Context): string | null {
   return closed_until !== null && closed_until > now ? now : closed_until;
 }
 

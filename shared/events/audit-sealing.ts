@@ -79,7 +79,7 @@ async function sealTenant(from: AuditSeal, last: string, hasTime: () => boolean)
   let seal: AuditSeal | undefined = from;
   let done = 0;
   while (seal !== undefined && seal.day < last && hasTime()) {
-    const open = await opened(seal);
+    const open = await openSealOf(seal);
     seal = open && (await sealDay(open, hasTime));
     if (seal !== undefined) done += 1;
   }
@@ -90,7 +90,7 @@ async function sealTenant(from: AuditSeal, last: string, hasTime: () => boolean)
  * The seal with an open day. Where the chain ended then is kept before an object is written: a run that takes the day
  * up again writes the same objects, whatever was chained meanwhile. Undefined when another run is at it.
  */
-async function opened(seal: AuditSeal): Promise<OpenSeal | undefined> {
+async function openSealOf(seal: AuditSeal): Promise<OpenSeal | undefined> {
   if (seal.open !== undefined) return seal as OpenSeal;
   const { audit } = await eventCounter(seal.tenant_id);
   const open = openDay(seal, audit, nowIso());

@@ -30,7 +30,7 @@ export function openPositions(
   let book = openBook(state);
   const claims: TradingChange[] = [];
   for (const position of positions) {
-    const step = opened(book, { state, market, source }, position, taken_at, context);
+    const step = openAdopted(book, { state, market, source }, position, taken_at, context);
     if (!step.ok) return step;
     book = step.book;
     claims.push(...step.claims);
@@ -78,7 +78,7 @@ export function openNext(
   const left_out: string[] = [];
   for (const position of next) {
     const held = owned.has(position.position_id);
-    const step = held ? undefined : opened(book, { state, market, source }, position, drift.taken_at, context);
+    const step = held ? undefined : openAdopted(book, { state, market, source }, position, drift.taken_at, context);
     if (step?.ok && refuseExposure(market, book, step.book.positions, context.now) === undefined) {
       book = step.book;
       claims.push(...step.claims);
@@ -98,7 +98,7 @@ function adopted({ opening: _done, ...account }: Account): Account {
   return account;
 }
 
-function opened(
+function openAdopted(
   book: Book,
   { market, source }: Opening,
   { position_id, open_price: price, ...position }: Positions[number],

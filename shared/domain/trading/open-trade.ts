@@ -84,7 +84,7 @@ export function executeTrade(
   const book = openBook(state);
   const step =
     state.account.position_mode === "hedging" || held === undefined
-      ? opened(book, market, symbol, deal, context)
+      ? openPosition(book, market, symbol, deal, context)
       : netted(state, book, held, market, symbol, deal, context);
   if (!step.ok) return step;
   const exposure = step.trade && refuseExposure(market, state, step.book.positions, context.now);
@@ -98,7 +98,7 @@ export function executeTrade(
 /** Opens a trade of its own inside a larger decision, as a platform has it. */
 export function openStep(book: Book, market: Market, execution: Execution, context: Context): Step {
   const terms = termsOf(market, execution, context.now);
-  return terms.ok ? opened(book, market, terms.symbol, terms.deal, context) : terms;
+  return terms.ok ? openPosition(book, market, terms.symbol, terms.deal, context) : terms;
 }
 
 /** The symbol of an execution, its lots and prices in the symbol's decimals, or why they are none. */
@@ -125,7 +125,7 @@ function faultOf(symbol: TradingSymbol, lots: string, { platform }: Execution): 
 }
 
 /** A trade of its own. */
-function opened(book: Book, market: Market, symbol: TradingSymbol, deal: Execution, context: Context): Step {
+function openPosition(book: Book, market: Market, symbol: TradingSymbol, deal: Execution, context: Context): Step {
   if (book.positions.length >= limits.trading.max_positions) {
     const detail = `An account may have at most ${limits.trading.max_positions} open positions.`;
     return refuseTrading("too_many_positions", detail);
@@ -248,7 +248,7 @@ function netted(
   const { platform: _booked, ...rest } = deal;
   const lots = lotsOf(symbol, over);
   const opening = { ...rest, lots, ...(money.opening === undefined ? {} : { platform: money.opening }) };
-  const flipped = opened(step.book, market, symbol, opening, context);
+  const flipped = openPosition(step.book, market, symbol, opening, context);
   return flipped.ok ? { ...flipped, closed: [step.trade] } : flipped;
 }
 
