@@ -258,7 +258,7 @@ export function amendApplication(
   const refusal = lacked ?? refuseBound(patch.source_ids ?? [], sources, { scopes, source_ids });
   if (refusal !== undefined) return refusal;
   if (application.status === "revoked") return refuseRevoked();
-  return written(application, merged, context);
+  return changeApplication(application, merged, context);
 }
 
 /**
@@ -278,7 +278,7 @@ export function revokeApplication(application: Application, context: Context): D
     previous_secret_expires_at: null,
     wake_at: context.now,
   };
-  const decision = written(application, revoked, context);
+  const decision = changeApplication(application, revoked, context);
   return { ...decision, changes: [...decision.changes, countApplications(application.tenant_id, -1)] };
 }
 
@@ -313,7 +313,7 @@ export function rotateSecret(
     ...shownTo(application, grace, context),
     ...(grace > 0 ? overlap : none),
   };
-  const decision = written(application, after, context);
+  const decision = changeApplication(application, after, context);
   return { ...decision, result: { application: decision.result, secret: drawn.secret } };
 }
 
@@ -329,7 +329,7 @@ export function secretLives(application: Application, secretNumber: number, nowM
   return secretNumber === application.secret_number - 1 && until !== null && nowMs < Date.parse(until);
 }
 
-function written(before: Application, changed: Application, context: Context) {
+function changeApplication(before: Application, changed: Application, context: Context) {
   const updated = { updated_at: later(before.updated_at, context.now), version: before.version + 1 };
   const after: Application = { ...changed, ...updated };
   const changes: Change[] = [{ op: "update", entity: "application", before, after }];

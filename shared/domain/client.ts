@@ -156,7 +156,7 @@ export function amendClient(client: Client, patch: Patch, context: Context): Dec
   // A verification that has ended is stored with the next change of anything else, or by the sweep.
   if (sameValue(merged, { ...client, verification_status: standing(client, context.now) })) return unchanged(client);
   if (client.status === "closed") return refuse("client_closed", "A closed client cannot be changed.");
-  return changed(client, merged, context);
+  return changedClient(client, merged, context);
 }
 
 /**
@@ -166,11 +166,11 @@ export function amendClient(client: Client, patch: Patch, context: Context): Dec
 export function expireVerification(client: Client, context: Context): Decision<Client> {
   const verification_status = standing(client, context.now);
   if (verification_status === client.verification_status) return unchanged(client);
-  return changed(client, { ...client, verification_status }, context);
+  return changedClient(client, { ...client, verification_status }, context);
 }
 
 /** The change of a client to what a decision made of it, with its events. */
-function changed(client: Client, made: Client, context: Context): Decision<Client> {
+function changedClient(client: Client, made: Client, context: Context): Decision<Client> {
   const after: Client = { ...made, updated_at: later(client.updated_at, context.now), version: client.version + 1 };
   const verified = standing(client, context.now) !== "verified" && after.verification_status === "verified";
   const previous = {

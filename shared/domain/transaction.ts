@@ -116,7 +116,7 @@ export function awaitsPlatform({ command_id, platform_done_at, status }: Transac
 }
 
 /** The transaction with further fields, in the state that it has. */
-export function changed(before: Transaction, fields: Partial<Transaction>, { now }: Context): Transaction {
+export function changedTransaction(before: Transaction, fields: Partial<Transaction>, { now }: Context): Transaction {
   return { ...before, ...fields, updated_at: later(before.updated_at, now), version: before.version + 1 };
 }
 

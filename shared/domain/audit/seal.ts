@@ -94,15 +94,15 @@ export function openDay(
 ): AuditSeal & { readonly open: OpenDay } {
   const written = { sequence: seal.sequence, hash: seal.hash };
   const open = { day: daysAfter(seal.day, 1), at: now, cut: { sequence, hash }, written, parts: 0 };
-  return changed({ ...seal, open }, now);
+  return nextVersion({ ...seal, open }, now);
 }
 
 /** Notes a part of the open day that is written, by its last entry. */
 export function notePart<T extends AuditSeal & { readonly open: OpenDay }>(seal: T, written: Link, now: string): T {
-  return changed({ ...seal, open: { ...seal.open, written, parts: seal.open.parts + 1 } }, now);
+  return nextVersion({ ...seal, open: { ...seal.open, written, parts: seal.open.parts + 1 } }, now);
 }
 
-function changed<T extends AuditSeal>(seal: T, now: string): T {
+function nextVersion<T extends AuditSeal>(seal: T, now: string): T {
   return { ...seal, updated_at: later(seal.updated_at, now), version: seal.version + 1 };
 }
 
@@ -126,7 +126,7 @@ export function closeDay(
   now: string,
 ): { readonly seal: AuditSeal; readonly event: DomainEvent } {
   const { day, start, head, entries } = sealed;
-  const seal = changed({ ...before, day, sequence: Number(head.sequence), hash: head.hash }, now);
+  const seal = nextVersion({ ...before, day, sequence: Number(head.sequence), hash: head.hash }, now);
   const { id, version } = seal;
   const checked = entries === 0 ? "" : `?from=${Number(start.sequence) + 1}&to=${head.sequence}`;
   const object = {

@@ -8,7 +8,7 @@ import { transferCredit } from "../internal-money/transfer-booking.ts";
 import { adjustBalance, type Booking, completion, type Late, refusePayment } from "../posting.ts";
 import {
   type AccountContext,
-  changed,
+  changedTransaction,
   moved,
   type Returning,
   returningFields,
@@ -106,7 +106,7 @@ export function commandBack(
     return giveBack(before, { ...after, outcome: "needs_attention" }, accountContext, context);
   }
   if (refusal !== undefined) return refusal;
-  const next = changed(before, returningFields(returning), context);
+  const next = changedTransaction(before, returningFields(returning), context);
   const { transaction, changes } = issued(next, accountContext, { leg: "reverse", minor: returning.minor }, context);
   if (returning.to === "failed") return settled(before, transaction, changes, []);
   const { balance } = accountContext;
@@ -191,7 +191,9 @@ function arrival(transaction: Transaction): Booking {
 }
 
 function inProcessing(before: Transaction, context: Context): Transaction {
-  return before.status === "processing" ? changed(before, {}, context) : moved(before, "processing", context, null);
+  return before.status === "processing"
+    ? changedTransaction(before, {}, context)
+    : moved(before, "processing", context, null);
 }
 
 /** How an operation of a platform is booked, and what the transaction notes of it. */
@@ -252,7 +254,7 @@ export function platformRefused(
     return end(before, after, accountContext, context);
   }
   const returning = returningOf(before);
-  const after = changed(withoutReturning(before), { outcome: "needs_attention" }, context);
+  const after = changedTransaction(withoutReturning(before), { outcome: "needs_attention" }, context);
   if (returning?.to !== "returned") return settled(before, after, [], []);
   const held = returning.held_minor;
   const released = adjustBalance(accountContext.balance, context, {

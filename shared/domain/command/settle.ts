@@ -4,7 +4,7 @@ import { type Change, type Context, type Decision, later, refuse, refuseField, u
 import { type FeedSource, isEnded } from "../feed/source.ts";
 import { actedOn, refuseActed } from "../people/approval.ts";
 import type { Tenant } from "../tenant.ts";
-import { type AccountContext, changed, type Transaction } from "../transaction.ts";
+import { type AccountContext, changedTransaction, type Transaction } from "../transaction.ts";
 import { settled } from "../transaction-booking.ts";
 import { type LegName, legChanges, unjoinedLegsOf } from "../transaction-legs.ts";
 import { announcing } from "./announce.ts";
@@ -179,7 +179,7 @@ function outcomeUnknown(state: CommandState, after: MoneyCommand, context: Conte
   if (awaited === undefined)
     return isSearched(state) ? searching([command, unknown], search) : withCommand(command, after);
   const { transaction } = awaited;
-  const marked = changed(transaction, { outcome: "unknown" }, context);
+  const marked = changedTransaction(transaction, { outcome: "unknown" }, context);
   return both(awaited, settled(transaction, marked, [search], []), [command, unknown]);
 }
 
@@ -324,6 +324,6 @@ export function requeueCommand(state: CommandState, context: Context): Decision<
   const refusal = refuseActed(actedOn(transaction, command), accountContext.tenant, context);
   if (refusal !== undefined) return refusal;
   if (!isAwaited(state)) return refuse("illegal_transition", "The money of the transaction has moved.");
-  const marked = settled(transaction, changed(transaction, { outcome: null }, context), [], []);
+  const marked = settled(transaction, changedTransaction(transaction, { outcome: null }, context), [], []);
   return both(about, marked, [command, after]);
 }

@@ -14,7 +14,7 @@ import { type Change, type Context, type Decision, later, numberOf, refuse } fro
 import { isCredit } from "../internal-money/credit-booking.ts";
 import { reportedFigure } from "../money.ts";
 import { isUnapproved } from "../people/approval.ts";
-import { awaitsPlatform, changed, type Transaction, transactionEvent } from "../transaction.ts";
+import { awaitsPlatform, changedTransaction, type Transaction, transactionEvent } from "../transaction.ts";
 import { type Leg, legChanges, takesMoney, unreportedLegsOf } from "../transaction-legs.ts";
 import type { Made } from "./apply.ts";
 import type { Origin } from "./mirror-order.ts";
@@ -258,7 +258,7 @@ function withOperations(
   platform_operations: Transaction["platform_operations"],
   context: Context,
 ): Extract<Decision<Transaction>, { ok: true }> {
-  const after = changed(before, { platform_operations }, context);
+  const after = changedTransaction(before, { platform_operations }, context);
   return {
     ok: true,
     result: after,

@@ -99,7 +99,7 @@ const next = <T extends { updated_at: string; version: number }>(item: T, { now 
 /** The members of a trade whose deal was taken back: nothing is left of its money. */
 const nothing = { gross_minor: 0n, service_gross_minor: null, commission_minor: 0n, swap_minor: 0n } as const;
 
-function changed(
+function changeTrade(
   book: Book,
   before: Trade,
   after: Trade,
@@ -128,14 +128,17 @@ function withoutOpening(book: Book, { trades, undo, at, context }: Terms): Step 
     } as const;
     const after = next<Trade>({ ...trade, ...closing, ...nothing, commission_minor, pnl_source: "platform" }, context);
     const left = book.positions.filter(({ id }) => id !== position.id);
-    return { ok: true, book: changed(book, trade, after, left, [tradeEvent("trade.closed", after, statusOf(trade))]) };
+    return {
+      ok: true,
+      book: changeTrade(book, trade, after, left, [tradeEvent("trade.closed", after, statusOf(trade))]),
+    };
   }
   const { initial_lots, margin_terms, ...terms } = opened.before;
   const kept = next({ ...position, ...terms, margin_terms, ...numberOf(context) }, context);
   const after = next({ ...trade, ...terms, initial_lots, commission_minor }, context);
   const previous = { lots: trade.lots, open_price: trade.open_price, version: trade.version };
   const event = tradeEvent("trade.opened", after, previous);
-  return { ok: true, book: changed(book, trade, after, replaced(book.positions, kept), [event]) };
+  return { ok: true, book: changeTrade(book, trade, after, replaced(book.positions, kept), [event]) };
 }
 
 function statusOf({ status, version }: Trade) {
@@ -187,7 +190,7 @@ function reopened(book: Book, trade: Trade, { undo, context }: Terms): Step {
   } as const;
   const after = next({ ...trade, ...open, ...money }, context);
   const event = tradeEvent("trade.opened", after, statusOf(trade));
-  return { ok: true, book: changed(book, trade, after, [...book.positions, position], [event]) };
+  return { ok: true, book: changeTrade(book, trade, after, [...book.positions, position], [event]) };
 }
 
 function givenBack(book: Book, slice: Trade, root: Trade, { symbol, undo, context }: Terms): Step {
@@ -207,11 +210,11 @@ function givenBack(book: Book, slice: Trade, root: Trade, { symbol, undo, contex
   const none = lotsOf(symbol, zero);
   const taken = { ...nothing, lots: none, initial_lots: none, conversion: null, close_reason: "reversed" } as const;
   const after = next({ ...slice, ...taken }, context);
-  const whole = changed(book, root, parent, replaced(book.positions, kept), []);
+  const whole = changeTrade(book, root, parent, replaced(book.positions, kept), []);
   const previous = { lots: slice.lots, version: slice.version };
   return {
     ok: true,
-    book: changed(whole, slice, after, whole.positions, [tradeEvent("trade.closed", after, previous)]),
+    book: changeTrade(whole, slice, after, whole.positions, [tradeEvent("trade.closed", after, previous)]),
   };
 }
 

@@ -1,7 +1,7 @@
 import { ruleOfMoney } from "../access/approval-rules.ts";
 import type { Context } from "../decision.ts";
 import { reportedFigure } from "../money.ts";
-import { changed, type Transaction, transactionEvent } from "../transaction.ts";
+import { changedTransaction, type Transaction, transactionEvent } from "../transaction.ts";
 import { legChanges, takesMoney } from "../transaction-legs.ts";
 import type { Made } from "./apply.ts";
 import { awaitApproval, bookOperation, type Operation, type OperationState, type Unasked } from "./platform-money.ts";
@@ -65,7 +65,7 @@ export function setAsideFor(
   const { feed_seq: seq = "" } = context.cause ?? {};
   const figure = reportedFigure(operation.amount, account.currency);
   const item = { source_id: origin.source.id, operation_id: operation.operation_id, seq, at: origin.at, ...figure };
-  const after = changed(before, { set_aside: { ...item, created_for_item: false } }, context);
+  const after = changedTransaction(before, { set_aside: { ...item, created_for_item: false } }, context);
   const decision = {
     ok: true,
     result: after,

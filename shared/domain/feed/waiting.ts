@@ -8,7 +8,7 @@ import { freedNames } from "../internal-money/transaction-names.ts";
 import { isUnapproved, refuseActed } from "../people/approval.ts";
 import { adjustBalance } from "../posting.ts";
 import type { TradingChange } from "../trading/changes.ts";
-import { type AccountContext, changed, type Transaction, transactionEvent } from "../transaction.ts";
+import { type AccountContext, changedTransaction, type Transaction, transactionEvent } from "../transaction.ts";
 import { isUndecided } from "../transaction-legs.ts";
 import type { Made } from "./apply.ts";
 import { asHappened, type OperationState } from "./platform-money.ts";
@@ -54,7 +54,7 @@ export function decideWaiting(
   }
   if (said === "take_back") return takenBack(waiting, state, reported, links, context);
   const { set_aside: _item, ...rest } = waiting;
-  const freed = asideChanged(waiting, changed(rest, {}, context));
+  const freed = asideChanged(waiting, changedTransaction(rest, {}, context));
   const instead = (decision: ItemDecision<Made>): ItemDecision<Made> =>
     decision.ok
       ? {
@@ -123,7 +123,11 @@ function takenBack(
   const { set_aside } = waiting;
   const told = asideChanged(
     waiting,
-    changed(waiting, { ...(set_aside && { set_aside: { ...set_aside, taken_back_by: command_id } }) }, context),
+    changedTransaction(
+      waiting,
+      { ...(set_aside && { set_aside: { ...set_aside, taken_back_by: command_id } }) },
+      context,
+    ),
   );
   const changes: readonly Change[] = [...told.changes, ...issued.changes, noted];
   return announcing({ ok: true, result: { command_id }, changes, events: told.events } satisfies Applied);

@@ -4,7 +4,7 @@ import { isCommanded, refuseSource } from "../command/money.ts";
 import { type Context, type Decision, later, refuseField } from "../decision.ts";
 import {
   type AccountContext,
-  changed,
+  changedTransaction,
   draftTransaction,
   refuseGate,
   type Transaction,
@@ -85,7 +85,11 @@ export function expireCredit(
   const ends = before.credit?.expires_at ?? null;
   const over = before.status === "completed" && ends !== null && ends <= context.now;
   if (!over || before.credit?.expired_at !== null) return undefined;
-  const after = changed(before, { credit: { expires_at: ends, expired_at: later(ends, context.now) } }, context);
+  const after = changedTransaction(
+    before,
+    { credit: { expires_at: ends, expired_at: later(ends, context.now) } },
+    context,
+  );
   const left = lotsOf(balance).filter(({ transaction_id: id }) => id !== before.id);
   return {
     ok: true,

@@ -9,7 +9,7 @@ import { refuseJudged } from "../people/approval.ts";
 import { adjustBalance, equal, notClosed, refusePayment } from "../posting.ts";
 import {
   type AccountContext,
-  changed,
+  changedTransaction,
   moved,
   refuseGate,
   refuseReceipt,
@@ -246,7 +246,7 @@ export function followCredit(
 ): Decision<Transaction> {
   const named = (leg: Transaction): Transaction =>
     leg.transfer === undefined ? leg : { ...leg, transfer: { ...leg.transfer, transaction_id: into.id } };
-  if (into.status !== "completed") return settled(out, named(changed(out, {}, context)), [], []);
+  if (into.status !== "completed") return settled(out, named(changedTransaction(out, {}, context)), [], []);
   const after = named(moved(out, "completed", context, null));
   const amount = out.amount_minor;
   const legs = [

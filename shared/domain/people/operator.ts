@@ -271,7 +271,7 @@ export function amendOperator(
   const asked = status !== undefined || patch.role !== undefined;
   const agreed = asked ? withAgreement(operator, wanted, counts, context) : wanted;
   if ("ok" in agreed) return agreed;
-  return sameValue(agreed, operator) ? unchanged(operator) : written(operator, agreed, counts, context);
+  return sameValue(agreed, operator) ? unchanged(operator) : changeOperator(operator, agreed, counts, context);
 }
 
 function statusAfter(operator: Operator, status: UpdateOperator["status"]): Operator["status"] {
@@ -286,7 +286,7 @@ export function removeOperator(operator: Operator, counts: Counts, context: Cont
   const agreed = withAgreement(operator, { ...operator, status: "removed" }, counts, context);
   if ("ok" in agreed) return agreed;
   if (sameValue(agreed, operator)) return unchanged(operator);
-  return written(operator, agreed, counts, context);
+  return changeOperator(operator, agreed, counts, context);
 }
 
 /**
@@ -309,7 +309,7 @@ export function removedOperatorBody({ id, status }: Operator) {
 }
 
 /** A change of the operator, with the count of active owners, of whom a brokerage that has one keeps one. */
-function written(before: Operator, changed: Operator, counts: Counts, context: Context): Decision<Operator> {
+function changeOperator(before: Operator, changed: Operator, counts: Counts, context: Context): Decision<Operator> {
   const more = Number(isActiveOwner(changed)) - Number(isActiveOwner(before));
   if (more < 0 && counts.active_owners < 2) {
     return refuse("last_owner", "The operator is the last active owner of the brokerage.");

@@ -185,7 +185,7 @@ export function triggerOf(order: Order, quote: Quote): "fill" | "stop_reached" |
 
 /** Remembers that a stop limit order has met its stop price: it stays a limit order from then on. */
 export function reachStop(order: Order, context: Context): TradingDecision<Order> {
-  return changed(order, { stop_reached: true }, context);
+  return changeOrder(order, { stop_reached: true }, context);
 }
 
 /** Result of a fill: the order, and its execution unless it was rejected. */
@@ -238,12 +238,12 @@ export function fillOrder(
     const isOwn = (opening.refusal.extra?.["symbol"] ?? symbol) === symbol;
     const reason = isOwn ? rejections[opening.refusal.code] : undefined;
     if (reason === undefined) return opening;
-    const rejected = changed(order, { status: "rejected", reject_reason: reason }, context);
+    const rejected = changeOrder(order, { status: "rejected", reject_reason: reason }, context);
     return rejected.ok ? { ...rejected, result: { order: rejected.result, executed: undefined } } : rejected;
   }
   const { trade, closed } = opening.result;
   const trade_id = trade?.id ?? closed[0]?.id ?? null;
-  const filled = changed(order, { status: "filled", filled_at: context.now, trade_id }, context);
+  const filled = changeOrder(order, { status: "filled", filled_at: context.now, trade_id }, context);
   if (!filled.ok) return filled;
   return {
     ok: true,
@@ -255,7 +255,7 @@ export function fillOrder(
 
 /** Ends a pending order; one that is not pending is left as it is. */
 export function cancelOrder(order: Order, context: Context): TradingDecision<Order> {
-  return changed(order, { status: "cancelled" }, context);
+  return changeOrder(order, { status: "cancelled" }, context);
 }
 
 /** Ends an order that was placed before its account was disabled; undefined for any other, and for a platform's own. */
@@ -268,10 +268,10 @@ export function voidOrder(order: Order, account: Account, context: Context): Tra
 export function expireOrder(order: Order, context: Context): TradingDecision<Order> | undefined {
   if (order.status !== "pending" || order.source !== internalSource) return undefined;
   if (order.expires_at === null || order.expires_at > context.now) return undefined;
-  return changed(order, { status: "expired" }, context);
+  return changeOrder(order, { status: "expired" }, context);
 }
 
-function changed(order: Order, fields: Partial<Order>, context: Context): TradingDecision<Order> {
+function changeOrder(order: Order, fields: Partial<Order>, context: Context): TradingDecision<Order> {
   if (order.status !== "pending") return { ok: true, result: order, changes: [], events: [] };
   const updated_at = later(order.updated_at, context.now);
   const after: Order = { ...order, ...fields, updated_at, version: order.version + 1 };
