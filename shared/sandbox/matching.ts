@@ -11,7 +11,7 @@ import { type Attempted, type Committed, commitTrading, evaluateAccount } from "
 import { exposedTo } from "../trading/exposed-accounts.ts";
 import { readQuoted } from "../trading/market.ts";
 import { orderMet, stopsMet } from "./trading.ts";
-import { remark, type Waiting, waitingFor } from "./waiting.ts";
+import { markAgain, type Waiting, waitingFor } from "./waiting.ts";
 
 /** Effects of new prices on orders, positions and accounts. */
 export interface PriceEffects {
@@ -153,14 +153,14 @@ async function meet(attempted: Attempted, waiting: Waiting, effects: PriceEffect
     const trade = await tried(attempted, id, effects, () => commitTrading(attempted, request));
     if (trade === undefined) return;
     effects.trades_closed.push(trade.id);
-    if (mark !== undefined) await remark(mark, undefined, attempted.newContext());
+    if (mark !== undefined) await markAgain(mark, undefined, attempted.newContext());
     return;
   }
   const request = orderMet(account_id, id);
   const order = await tried(attempted, id, effects, () => commitTrading(attempted, request));
   if (order?.status === "filled") effects.orders_filled.push(id);
   if (order?.status === "rejected" || order?.status === "expired") effects.orders_ended.push(id);
-  if (order !== undefined) await remark(mark, order, attempted.newContext());
+  if (order !== undefined) await markAgain(mark, order, attempted.newContext());
 }
 
 /**

@@ -74,7 +74,7 @@ export function marksOf(
  * what waits now: the stops of a filled order, or an order whose stop was reached and that waits at its limit. A crash
  * before leaves a mark that expires, and an index that shows the rest.
  */
-export async function remark(mark: Key | undefined, met: Order | undefined, context: Context): Promise<void> {
+export async function markAgain(mark: Key | undefined, met: Order | undefined, context: Context): Promise<void> {
   try {
     for (const next of met === undefined ? [] : marksAfter(met, context)) await putItem(newlyWaiting, next);
     if (mark !== undefined) await deleteItem(mark);

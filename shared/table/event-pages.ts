@@ -152,7 +152,10 @@ async function readRound(
     const key = events.key(tenant, first);
     const [low, high] = [events.sortOf(to), key.sk].toSorted();
     const query = { from: low, to: high, descending: down, page_size: wanted };
-    const page = await readPage(key.pk, attributes === undefined ? query : { ...query, attributes: named(attributes) });
+    const page = await readPage(
+      key.pk,
+      attributes === undefined ? query : { ...query, attributes: projectionOf(attributes) },
+    );
     const last = page.items.at(-1);
     if (page.next === undefined || last === undefined) return { items: page.items, next: to + step };
     return { items: page.items, next: numberOf(last) + lanes * step };
@@ -183,7 +186,7 @@ function untilUnseen(from: number, { items, next }: Round): Round {
 }
 
 /** With the attributes that tell the number of an event, its age, and whether this code can read it. */
-function named(attributes: readonly string[]): readonly string[] {
+function projectionOf(attributes: readonly string[]): readonly string[] {
   return [...new Set(["pk", "sk", "et", "v", "published_at", ...attributes])];
 }
 

@@ -14,7 +14,7 @@ import { ownersOf, type UniqueValues } from "../table/owners.ts";
 import { pagesOf } from "../table/partition.ts";
 import { readEach } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
-import { type ListedAccount, readHeld, whole, withPositions } from "./holdings.ts";
+import { type ListedAccount, readHeld, wholeGroups, withPositions } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 
 const facets = [
@@ -150,7 +150,10 @@ export async function pageOfWatched(tenant: string, place: ListPlace): Promise<W
     const id = String(item["account_id"]);
     return [risks.key(tenant, id), accounts.key(tenant, id), balances.key(tenant, id)];
   });
-  const found = pageWith(page, whole<[StoredRisk, Account, Balance]>(await readEach(keys, { consistent: false }), 3));
+  const found = pageWith(
+    page,
+    wholeGroups<[StoredRisk, Account, Balance]>(await readEach(keys, { consistent: false }), 3),
+  );
   const held = await withPositions(
     tenant,
     found.items.map(([, account, balance]) => [account, balance] as const),

@@ -155,11 +155,11 @@ export async function readAccounts(
 /** Accounts with their money, in the order of their identifiers. */
 export async function readHeld(tenant: string, ids: readonly string[], consistent = false) {
   const keys = ids.flatMap((id) => [accounts.key(tenant, id), balances.key(tenant, id)]);
-  return whole<[Account, Balance]>(await readEach(keys, { consistent }), 2);
+  return wholeGroups<[Account, Balance]>(await readEach(keys, { consistent }), 2);
 }
 
 /** Items that were read in groups: a group that lacks one is undefined, one that cannot be read its error. */
-export function whole<G extends readonly unknown[]>(
+export function wholeGroups<G extends readonly unknown[]>(
   found: readonly unknown[],
   size: number,
 ): (G | UnreadableItem | undefined)[] {

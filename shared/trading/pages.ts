@@ -21,7 +21,7 @@ import { balances, orders, positions, trades } from "../table/entities.ts";
 import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfIndex, pageWith } from "../table/list.ts";
 import { accountIdsOf } from "../table/owners.ts";
 import { readEach } from "../table/store.ts";
-import { whole } from "./holdings.ts";
+import { wholeGroups } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 
 /** Where a page is cut from: the narrowest partitions that hold what is asked for. */
@@ -106,7 +106,7 @@ export async function pageOfPositions(tenant: string, place: ListPlace, accountI
     readEach(keys, { consistent: false }),
     unlessUnreadable(readMarket(tenant, needs)),
   ]);
-  const shown = whole<[Position, Balance]>(found, 2).map((pair) =>
+  const shown = wholeGroups<[Position, Balance]>(found, 2).map((pair) =>
     pair instanceof UnreadableItem ? pair : pair && { position: pair[0], balance: pair[1] },
   );
   if (!(all instanceof UnreadableItem)) return { page: pageWith(page, shown), market: all, now: nowIso() };

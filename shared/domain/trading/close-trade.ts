@@ -117,7 +117,9 @@ export function closeStep(
   if (sums === undefined) return refuseUnconverted(market, symbol, position.currency);
   const slice = closedTrade(trade, position, sums, { ...closing, lots, price }, context);
   const left = rational(position.lots).sub(rational(lots));
-  const kept = left.equals(0n) ? undefined : named(remainder(position, lotsOf(symbol, left), sums, context), closing);
+  const kept = left.equals(0n)
+    ? undefined
+    : withRemainingName(remainder(position, lotsOf(symbol, left), sums, context), closing);
   const booked = bookEntries(book, entriesOf(slice.id, sums), context);
   const positions =
     kept === undefined ? booked.positions.filter(({ id }) => id !== position.id) : replaced(booked.positions, kept);
@@ -244,7 +246,7 @@ function remainder(position: Position, lots: string, sums: Sums, context: Contex
   };
 }
 
-function named(kept: Position, { remaining_name }: Closing): Position {
+function withRemainingName(kept: Position, { remaining_name }: Closing): Position {
   return remaining_name === undefined ? kept : { ...kept, source_position_id: remaining_name };
 }
 

@@ -30,7 +30,7 @@ const pool = bounded(
 
 /** The user with an e-mail address, or with this name in the pool; undefined when there is none. */
 export async function findPoolUser(name: string): Promise<PoolUser | undefined> {
-  const found = await unless("UserNotFoundException", () => pool.send(new AdminGetUserCommand(named(name))));
+  const found = await unless("UserNotFoundException", () => pool.send(new AdminGetUserCommand(poolUser(name))));
   return found && { subject: String(found.Username), enabled: found.Enabled === true };
 }
 
@@ -41,7 +41,7 @@ export async function ensurePoolUser(email: string): Promise<EnsuredUser> {
     // The invitation reaches the person by it, so that they have it is proven by their first sign-in.
     { Name: "email_verified", Value: "true" },
   ];
-  const request = { ...named(email), UserAttributes: attributes };
+  const request = { ...poolUser(email), UserAttributes: attributes };
   const made = await unless("UsernameExistsException", () => pool.send(new AdminCreateUserCommand(request)));
   const found = made === undefined ? await findPoolUser(email) : undefined;
   const subject = made?.User?.Username ?? found?.subject;
@@ -54,26 +54,26 @@ export async function ensurePoolUser(email: string): Promise<EnsuredUser> {
  * operator of another brokerage, signs in with that one.
  */
 export async function resendInvitation(email: string): Promise<void> {
-  const request = new AdminCreateUserCommand({ ...named(email), MessageAction: "RESEND" });
+  const request = new AdminCreateUserCommand({ ...poolUser(email), MessageAction: "RESEND" });
   await unless("UnsupportedUserStateException", () => pool.send(request));
 }
 
 /** Lets a user sign in again who was shut out. */
 export async function enablePoolUser({ subject }: PoolUser): Promise<void> {
-  await unless("UserNotFoundException", () => pool.send(new AdminEnableUserCommand(named(subject))));
+  await unless("UserNotFoundException", () => pool.send(new AdminEnableUserCommand(poolUser(subject))));
 }
 
 /** Ends every session of a user, and lets them begin none. */
 export async function disablePoolUser({ subject }: PoolUser): Promise<void> {
-  await unless("UserNotFoundException", () => pool.send(new AdminDisableUserCommand(named(subject))));
-  await unless("UserNotFoundException", () => pool.send(new AdminUserGlobalSignOutCommand(named(subject))));
+  await unless("UserNotFoundException", () => pool.send(new AdminDisableUserCommand(poolUser(subject))));
+  await unless("UserNotFoundException", () => pool.send(new AdminUserGlobalSignOutCommand(poolUser(subject))));
 }
 
 /** Removes a user with their password and second factor. */
 export async function deletePoolUser({ subject }: PoolUser): Promise<void> {
-  await unless("UserNotFoundException", () => pool.send(new AdminDeleteUserCommand(named(subject))));
+  await unless("UserNotFoundException", () => pool.send(new AdminDeleteUserCommand(poolUser(subject))));
 }
 
-function named(name: string) {
+function poolUser(name: string) {
   return { UserPoolId: env.userPoolId, Username: name };
 }

@@ -8,7 +8,7 @@ export type Compared = Required<Omit<BookStep, "position">>;
 export const nothingCompared: Compared = { checked: {}, unsettled: 0, differences: [], nets: {}, currencies: [] };
 
 /** The results of two comparisons as one. */
-export function together(one: Compared, other: Compared): Compared {
+export function sumOfComparisons(one: Compared, other: Compared): Compared {
   const names = Object.keys({ ...one.checked, ...other.checked }) as (keyof BookCounts)[];
   const sums = names.map((name) => [name, (one.checked[name] ?? 0) + (other.checked[name] ?? 0)]);
   return {

@@ -28,7 +28,7 @@ import { indexes } from "../../table/table-shape.ts";
 import { transactOnce } from "../../table/transact.ts";
 import { updateItem } from "../../table/write.ts";
 import { hasHolds, lookAtAccount } from "./account.ts";
-import { type Compared, nothingCompared, together } from "./compared.ts";
+import { type Compared, nothingCompared, sumOfComparisons } from "./compared.ts";
 import { lookAtPostings, sumControlAccount } from "./controls.ts";
 import { lookAtHolds } from "./holds.ts";
 import { latestRuns } from "./latest.ts";
@@ -166,5 +166,5 @@ async function inTurn<T>(items: readonly T[], look: (item: T) => Promise<Compare
   await inParallel(limits.books.parallel, items, async (item, place) => {
     found[place] = await look(item);
   });
-  return found.reduce(together, nothingCompared);
+  return found.reduce(sumOfComparisons, nothingCompared);
 }
