@@ -8,7 +8,7 @@ import { command } from "../../shared/http/operations.ts";
 import { updateAccount } from "../../shared/routes/accounts.ts";
 import { ref } from "../../shared/table/store.ts";
 import { loadCommands, tradingRef } from "../../shared/trading/items.ts";
-import { decideAmendment, readHeld } from "../../shared/trading/margin.ts";
+import { decideAmendment, readValuedAccount } from "../../shared/trading/margin.ts";
 
 /** `PATCH /accounts/{id}` */
 export const handler = await command(
@@ -29,7 +29,7 @@ export const handler = await command(
         ...(sourceId ? { source: tradingRef.feedSource(sourceId) } : {}),
       }),
       terms ? loadCommands(load, pendingCommandsOf(account)) : [],
-      readHeld(load, context, { account, balance, risk }),
+      readValuedAccount(load, context, { account, balance, risk }),
       relinks ? openCorrectionsOf(context.tenant_id, id) : [],
     ]);
     if (!client) return notFound();

@@ -16,7 +16,7 @@ import { isComplete, type Transaction } from "../domain/transaction.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { type AccountState, decideTrading, prepared } from "../trading/commit.ts";
 import { linkOf, tradingRef } from "../trading/items.ts";
-import { countAttention, decideMoney, moneyRefs, readHeld } from "../trading/margin.ts";
+import { countAttention, decideMoney, moneyRefs, readValuedAccount } from "../trading/margin.ts";
 import { driftRef } from "./drift-refs.ts";
 
 /**
@@ -42,7 +42,7 @@ export async function decideCommand(
   });
   if (transaction === undefined || !isComplete(found)) return notFound();
   const [held, link] = await Promise.all([
-    readHeld(load, context, { ...found, risk }),
+    readValuedAccount(load, context, { ...found, risk }),
     linkOf(load, found, transaction),
   ]);
   const about = { purpose: "transaction", transaction, leg } as const;

@@ -14,7 +14,7 @@ import { ownersOf, type UniqueValues } from "../table/owners.ts";
 import { pagesOf } from "../table/partition.ts";
 import { readEach } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
-import { type ListedAccount, readHeld, wholeGroups, withPositions } from "./holdings.ts";
+import { type ListedAccount, readListedAccounts, wholeGroups, withPositions } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 
 const facets = [
@@ -74,7 +74,7 @@ async function sourceIdsOf(tenant: string): Promise<string[]> {
 }
 
 async function claimed(tenant: string, named: UniqueValues, request: PageRequest) {
-  const reading = ownersOf(tenant, named).then((ids) => readHeld(tenant, ids, true));
+  const reading = ownersOf(tenant, named).then((ids) => readListedAccounts(tenant, ids, true));
   const found = reading.then((held) =>
     held.flatMap((each) => (each === undefined ? [] : [each instanceof UnreadableItem ? each : each[0]])),
   );
@@ -97,7 +97,7 @@ async function profiles(tenant: string, place: ListPlace, client_id: string | un
       ? pageOfEntries("owner", [accounts.ofClient(tenant, client_id)], request, ["id"])
       : pageOfEntries("list", [accounts.all(tenant)], request, ["id"]));
   const ids = page.items.map(({ item }) => String(item["id"]));
-  return pageWith(page, await readHeld(tenant, ids));
+  return pageWith(page, await readListedAccounts(tenant, ids));
 }
 
 /** Accounts in these states by what is remembered of them; their own attributes are looked at once they are read. */
@@ -105,7 +105,7 @@ async function notNormal(tenant: string, states: readonly string[], { keep, ...r
   const partitions = states.flatMap((state) => risks.inStatus(tenant, state));
   const page = await pageOfEntries("state", partitions, request, ["account_id"]);
   const ids = page.items.map(({ item }) => String(item["account_id"]));
-  const held = await readHeld(tenant, ids);
+  const held = await readListedAccounts(tenant, ids);
   const kept = (each: ListedAccount | UnreadableItem | undefined) =>
     each instanceof UnreadableItem || (each !== undefined && (keep?.({ ...each[0] }) ?? true));
   return pageWith(

@@ -139,7 +139,7 @@ export async function readAccounts(
   tenant: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Holdings | UnreadableItem>> {
-  const found = await readHeld(tenant, ids, true);
+  const found = await readListedAccounts(tenant, ids, true);
   const there = ids.flatMap((id, place) => {
     const held = found[place];
     return held === undefined ? [] : [{ id, held }];
@@ -153,7 +153,7 @@ export async function readAccounts(
 }
 
 /** Accounts with their money, in the order of their identifiers. */
-export async function readHeld(tenant: string, ids: readonly string[], consistent = false) {
+export async function readListedAccounts(tenant: string, ids: readonly string[], consistent = false) {
   const keys = ids.flatMap((id) => [accounts.key(tenant, id), balances.key(tenant, id)]);
   return wholeGroups<[Account, Balance]>(await readEach(keys, { consistent }), 2);
 }

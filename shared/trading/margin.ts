@@ -77,7 +77,7 @@ export async function decideBackedMoney<R, X extends Refs>(
   if (!isComplete(accountContext)) return refuseNoAccount();
   const [found, held, link] = await Promise.all([
     load(refs(accountContext.account)),
-    readHeld(load, context, { ...accountContext, risk }),
+    readValuedAccount(load, context, { ...accountContext, risk }),
     linkOf(load, accountContext),
   ]);
   return decideMoney(held, context, { ...accountContext, ...link }, (now) => decide(now, found as Found<X>));
@@ -125,7 +125,7 @@ export async function decideTransaction(
   const { risk, ...accountContext } = await load(moneyRefs(transaction.account_id));
   if (!isComplete(accountContext)) return notFound();
   const [held, link, judged, aside] = await Promise.all([
-    readHeld(load, context, { ...accountContext, risk }),
+    readValuedAccount(load, context, { ...accountContext, risk }),
     linkOf(load, accountContext, transaction),
     judgedOn(context, transaction, accountContext),
     asideOf(load, transaction),
@@ -196,7 +196,7 @@ interface ValuedAccount {
  * valued at; undefined where it has none. Its risk names the symbols of these prices. Where the items are not of one
  * moment with the positions all of them are read again.
  */
-export async function readHeld(
+export async function readValuedAccount(
   load: Load,
   context: Context,
   own: { readonly account: Account; readonly balance: Balance; readonly risk: StoredRisk | undefined },

@@ -11,7 +11,7 @@ import { giversOf } from "../table/givers.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { commitDecision } from "./commit.ts";
 import { linkOf } from "./items.ts";
-import { decideMoney, decideTransaction, moneyRefs, readHeld } from "./margin.ts";
+import { decideMoney, decideTransaction, moneyRefs, readValuedAccount } from "./margin.ts";
 import { changesOfSide, rateNow } from "./transfers.ts";
 
 type Step = Committable<Transaction | undefined>;
@@ -73,7 +73,7 @@ async function decideStep(load: Load, context: Context, id: string): Promise<Ste
   }
 }
 
-type Side = AccountContext & { readonly risk: Parameters<typeof readHeld>[2]["risk"] };
+type Side = AccountContext & { readonly risk: Parameters<typeof readValuedAccount>[2]["risk"] };
 interface Sides {
   readonly from: Side;
   readonly to: Side;
@@ -87,7 +87,7 @@ async function about(
   decide: (now: AccountContext) => Decision<Transaction | undefined>,
   transaction?: Transaction,
 ): Promise<Step> {
-  const [held, link] = await Promise.all([readHeld(load, context, { ...side, risk }), linkOf(load, side)]);
+  const [held, link] = await Promise.all([readValuedAccount(load, context, { ...side, risk }), linkOf(load, side)]);
   return decideMoney(held, context, { ...side, ...link }, decide, transaction, changesOfSide);
 }
 

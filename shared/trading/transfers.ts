@@ -18,7 +18,7 @@ import { limits } from "../limits.ts";
 import type { CreateTransfer, CreateTransferQuote } from "../schema/transaction.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { linkOf, tradingRef } from "./items.ts";
-import { decideMoney, readHeld } from "./margin.ts";
+import { decideMoney, readValuedAccount } from "./margin.ts";
 import { readConversion } from "./market.ts";
 
 /** Changes that one side of a transfer may have: both, the outbox and the stored answer are one transaction. */
@@ -55,7 +55,7 @@ export async function decideTransfer(
   const ids = [context.newId("txn"), context.newId("txn")] as const;
   const side = async ({ risk, ...money }: Side, decide: typeof transferOut, other: Account) =>
     decideMoney(
-      await readHeld(load, context, { ...money, risk }),
+      await readValuedAccount(load, context, { ...money, risk }),
       context,
       { tenant, ...money },
       (now) => decide(now, transfer, ids, other, request, context),
@@ -84,7 +84,7 @@ async function decideHeld(
   const { account, balance, risk } = from;
   const accountContext = { tenant, account, balance };
   const [held, link] = await Promise.all([
-    readHeld(load, context, { account, balance, risk }),
+    readValuedAccount(load, context, { account, balance, risk }),
     linkOf(load, accountContext),
   ]);
   const approval = account.client_id !== to.account.client_id;
