@@ -106,7 +106,7 @@ export interface Arrived {
  * Decides where a delivery is attempted. Of an unproven endpoint one delivery at a time is let into the unproven lane:
  * the probe. So that lane never holds more messages than there are unproven endpoints, however many events they get.
  */
-export function laneDecision(arrived: Arrived, health: WebhookHealth, nowMs: number, delayMs: DelayMs): Place {
+export function laneFor(arrived: Arrived, health: WebhookHealth, nowMs: number, delayMs: DelayMs): Place {
   const { delivery, lane, returns } = arrived;
   if (isProven(health, nowMs, delayMs)) {
     return lane === "proven" ? { do: "attempt" } : { do: "move", lane: "proven", delay_seconds: 0 };
@@ -186,7 +186,7 @@ export function closingAfter(health: WebhookHealth, { nowMs, delayMs, chance }: 
  */
 export function atRest(draft: Delivery, health: WebhookHealth | undefined, moment: LaneClock): Delivery {
   if (health === undefined) return draft;
-  const place = laneDecision({ delivery: draft, lane: "proven", returns: 0 }, health, moment.nowMs, moment.delayMs);
+  const place = laneFor({ delivery: draft, lane: "proven", returns: 0 }, health, moment.nowMs, moment.delayMs);
   if (place.do !== "rest") return draft;
   return { ...draft, wake_at: restUntil(draft, place.closed_until, moment), resting: true };
 }

@@ -1,15 +1,7 @@
 import type { SQSRecord } from "aws-lambda";
 import { cancelled, type Delivery } from "../domain/delivery.ts";
 import { type AttemptOutcome, claimed, gone, reasonToSwitchOff, recorded, taskOf } from "../domain/delivery-attempt.ts";
-import {
-  isPrompt,
-  isProven,
-  laneDecision,
-  mostSlots,
-  type Place,
-  restUntil,
-  slotsOf,
-} from "../domain/delivery-lane.ts";
+import { isPrompt, isProven, laneFor, mostSlots, type Place, restUntil, slotsOf } from "../domain/delivery-lane.ts";
 import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
@@ -178,7 +170,7 @@ async function isElsewhere(item: WorkItem, delivery: Delivery, health: WebhookHe
   let current: WebhookHealth | undefined = health;
   // The health of an endpoint at work changes often: what a failed condition brings along is the newest.
   for (let tried = 0; current !== undefined && tried < limits.commit.conflict_tries; tried += 1) {
-    const place = laneDecision({ delivery, lane, returns: message.returns }, current, nowMs(), delayMs);
+    const place = laneFor({ delivery, lane, returns: message.returns }, current, nowMs(), delayMs);
     if (place.do === "attempt") return false;
     if (place.do !== "move" || place.probe === undefined || message.returns >= bounds.max_returns) {
       await put(item, delivery, place);

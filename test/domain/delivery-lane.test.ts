@@ -8,7 +8,7 @@ import {
   creditAfter,
   isProven,
   isSilence,
-  laneDecision,
+  laneFor,
   mostSlots,
   type Place,
   restUntil,
@@ -194,13 +194,13 @@ describe("a delivery", () => {
     ],
     ["of an endpoint whose closing is over is its probe", "proven", { ...closed, closed_until: at(0) }, toProbe(0, 60)],
   ])("%s", (_, lane, health, place) => {
-    expect(laneDecision({ delivery: own, lane, returns: 0 }, health, nowMs, realTime)).toEqual(place);
+    expect(laneFor({ delivery: own, lane, returns: 0 }, health, nowMs, realTime)).toEqual(place);
   });
 
   it("comes back ever later, so that it outlives a probe that is not answered", () => {
     const busy = { ...fresh, ...probeOf("dlv_2", 9) };
     const delays = [0, 1, 2, 3, 4, 11].map((returns) =>
-      laneDecision({ delivery: own, lane: "proven", returns }, busy, nowMs, realTime),
+      laneFor({ delivery: own, lane: "proven", returns }, busy, nowMs, realTime),
     );
     expect(delays).toEqual([1, 2, 4, 8, 8, 8].map((delay_seconds) => ({ do: "come_back", delay_seconds })));
     const { max_returns, attempt_timeout_ms } = limits.webhooks;
@@ -209,11 +209,11 @@ describe("a delivery", () => {
 
   it("is delayed by whole seconds, never less than the closing", () => {
     const health = { ...closed, closed_until: new Date(nowMs + 1).toISOString() };
-    expect(laneDecision({ delivery: own, lane: "proven", returns: 0 }, health, nowMs, realTime)).toMatchObject({
+    expect(laneFor({ delivery: own, lane: "proven", returns: 0 }, health, nowMs, realTime)).toMatchObject({
       delay_seconds: 1,
     });
     const faster = (seconds: number) => seconds * 10;
-    expect(laneDecision({ delivery: own, lane: "proven", returns: 0 }, closed, nowMs, faster)).toMatchObject({
+    expect(laneFor({ delivery: own, lane: "proven", returns: 0 }, closed, nowMs, faster)).toMatchObject({
       delay_seconds: 6000,
     });
   });

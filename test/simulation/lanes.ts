@@ -5,7 +5,7 @@ import {
   closingAfter,
   creditAfter,
   isProven,
-  laneDecision,
+  laneFor,
   mostSlots,
   type Place,
   restsOn,
@@ -209,7 +209,7 @@ class Lanes {
     const { delivery, endpoint, returns } = message;
     const lane = queue === "deliver_unproven" ? "unproven" : "proven";
     const place: Place = this.run.lanes
-      ? laneDecision({ delivery, lane, returns }, endpoint.health, this.nowMs, delayMs)
+      ? laneFor({ delivery, lane, returns }, endpoint.health, this.nowMs, delayMs)
       : { do: "attempt" };
     const { max_returns, sent_again_after_seconds, slot_return_seconds, slots_per_endpoint } = limits.webhooks;
     const most = this.run.lanes

@@ -11,9 +11,7 @@ import { sandboxSource } from "./seed.ts";
 /** A price as it is asked for. */
 export type PriceChange = SetSandboxPricesBody["prices"][number];
 
-type PriceOutcome =
-  | { readonly ok: true; readonly quote: Quote }
-  | { readonly ok: false; readonly errors: FieldError[] };
+type Checked = { readonly ok: true; readonly quote: Quote } | { readonly ok: false; readonly errors: FieldError[] };
 
 /** The quote that holds a price: the next one, whatever was there before. `side` is to blame for an impossible one. */
 export function heldQuote(
@@ -22,7 +20,7 @@ export function heldQuote(
   price: Price,
   now: string,
   side: "/bid" | "/ask" = "/bid",
-): PriceOutcome {
+): Checked {
   const [epoch, last] = markOf(before, sandboxSource) ?? [1, "0"];
   const sequence = String(BigInt(last) + 1n);
   const tick = { ...price, time: now, sequence, source: sandboxSource, epoch, held: true } as const;
@@ -49,12 +47,7 @@ export function pointBounds(symbol: TradingSymbol, before: Quote | undefined, no
 }
 
 /** The price that a change asks for: a side that it does not name follows with the spread of the price before. */
-export function quoteOf(
-  symbol: TradingSymbol,
-  before: Quote | undefined,
-  change: PriceChange,
-  now: string,
-): PriceOutcome {
+export function quoteOf(symbol: TradingSymbol, before: Quote | undefined, change: PriceChange, now: string): Checked {
   const errors = (["bid", "ask"] as const).flatMap((side) => {
     const given = change[side];
     if (given === undefined || priceText(symbol, given) !== undefined) return [];

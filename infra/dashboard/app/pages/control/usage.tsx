@@ -166,20 +166,14 @@ interface BarsProps {
 /** Requests of each day as bars, with room for the days without any; the table below them says the same in numbers. */
 function Bars({ days, from, to }: BarsProps) {
   const most = Math.max(...days.map(({ requests }) => requests));
-  const dayOffset = (day: string) => (Date.parse(day) - Date.parse(from)) / dayMs;
-  const width = 100 / (dayOffset(to) + 1);
+  const dayAt = (day: string) => (Date.parse(day) - Date.parse(from)) / dayMs;
+  const width = 100 / (dayAt(to) + 1);
   return (
     <svg className="bars" viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label="Requests by day">
       {days.map(({ name, requests }) => {
         const height = Math.max(0.4, (requests / most) * 24);
         return (
-          <rect
-            key={name}
-            x={dayOffset(name) * width + width * 0.1}
-            y={24 - height}
-            width={width * 0.8}
-            height={height}
-          >
+          <rect key={name} x={dayAt(name) * width + width * 0.1} y={24 - height} width={width * 0.8} height={height}>
             <title>{`${name}: ${grouped(String(requests))} requests`}</title>
           </rect>
         );
