@@ -5,23 +5,31 @@ import { positionMarker } from "../../../shared/domain/feed/deals.ts";
 import { contentOf, type NotedContents, repetitionOf, withContent } from "../../../shared/domain/feed/repetition.ts";
 import { type DealUndo, undoOf } from "../../../shared/domain/feed/undo.ts";
 import type { TradingChange } from "../../../shared/domain/trading/changes.ts";
-import { context, desk, market, origin, text } from "../feed-cases.ts";
+import { someMarket, someSymbol } from "../../support/builders/trading.ts";
+import { context, desk, origin, text } from "../feed-cases.ts";
 
 /** One step: what the platform does, and what the bridge sends again after it. */
 export const ticketStep = fc.record({
-  what: fc.constantFrom("open", "open", "close", "part", "part", "back", "back", "correct", "reuse"),
+  what: fc.constantFrom("open", "open", "close", "part", "part", "night", "back", "back", "correct", "reuse"),
   which: fc.nat({ max: 7 }),
   cents: fc.integer({ min: -900, max: 900 }),
+  /** Whether the deal names what it is charged; one that does not is charged no commission. */
+  names: fc.boolean(),
+  charged: fc.integer({ min: -350, max: 20 }),
   again: fc.constantFrom("nothing", "nothing", "one", "enriched", "all"),
 });
 type Step = typeof ticketStep extends fc.Arbitrary<infer S> ? S : never;
 
-interface Deal {
+interface Deal extends Pick<Step, "names" | "charged"> {
   readonly action: "open" | "close";
   readonly ticket: string;
+  /** Its profit. */
   readonly cents: number;
-  /** Lots of each position before it, by ticket. */
+  /** Lots of each position before it, by ticket, its swap so far, and the balance. */
   readonly before: ReadonlyMap<string, number>;
+  readonly swapsBefore: ReadonlyMap<string, number>;
+  readonly centsBefore: number;
+  readonly nights: number;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
@@ -29,11 +37,23 @@ interface Note extends NotedContents {
   readonly undo?: DealUndo;
 }
 
+/** A symbol that charges, which is none of the business of a platform that decides. */
+const commission = { type: "per_lot", amount: "3.50", currency: "USD" } as const;
+const market = someMarket({}, [someSymbol("EURUSD", { commission })]);
+
+/** A share of swap so far, rounded half away from zero. */
+function shareOf(cents: number, part: number, whole: number): number {
+  return Math.sign(cents) * Math.floor((2 * Math.abs(cents) * part + whole) / (2 * whole));
+}
+
 /** A platform that closes under the ticket of the opening and takes deals back, our book of it, and a bridge. */
 export class TicketBooks {
   readonly ours = desk();
   /** State of the platform: lots by ticket in hundredths, and its balance in cents. */
   private lots = new Map<string, number>();
+  private swaps = new Map<string, number>();
+  /** How many nights there were so far. */
+  private nights = 0;
   private cents = 1_000_000;
   private deals: Deal[] = [];
   private takenBack: Deal[] = [];
@@ -43,32 +63,46 @@ export class TicketBooks {
   private count = 0;
   readonly seen = new Set<string>();
 
-  run({ what, which, cents, again }: Step): void {
+  run({ what, which, cents, again, names, charged }: Step): void {
     this.count += 1;
     const tickets = [...this.lots.keys()];
     const ticket = tickets[which % Math.max(1, tickets.length)];
-    const profit = text(cents);
-    if (what === "open" || what === "reuse") this.open(what === "reuse" ? this.closedTicket(which) : this.newTicket());
-    else if (what === "back") this.takeBack();
+    const money = { names, charged: names ? charged : 0 };
+    const position = what === "reuse" ? this.closedTicket(which) : this.newTicket();
+    if (what === "open" || what === "reuse") this.open(position, money);
+    else if (what === "night") {
+      if (ticket !== undefined) this.night(ticket, cents);
+    } else if (what === "back") this.takeBack();
     else if (what === "correct") this.correct();
     else if (ticket !== undefined && this.isFree("close", ticket)) {
       const held = this.lots.get(ticket) ?? 0;
       const rest = what === "part" && held > 10 ? { lots: text(10), remaining_position_id: this.newTicket() } : {};
-      this.deal({ action: "close", ticket, cents, data: { ...this.named(ticket), price: "1.10010", profit, ...rest } });
+      // What comes under a name that was taken back says another price, else it could be the same in another form.
+      const data = { ...this.named(ticket), price: this.newPrice(), profit: text(cents), ...rest };
+      this.deal({ action: "close", ticket, cents, data, ...money });
     }
     this.sendAgain(again, which);
   }
 
   /** Both books have the same money and the same positions under the same names. */
   get books() {
-    const positions = [...this.ours.positions.values()].map(({ source_position_id: name = "", lots }) => [name, lots]);
+    const positions = [...this.ours.positions.values()].map((position) => {
+      const { source_position_id: name = "", lots, swap_minor } = position;
+      return [name, `${lots} ${swap_minor}`];
+    });
     return {
       ours: { balance: this.ours.balance.balance_minor, lots: Object.fromEntries(positions) },
       theirs: {
         balance: BigInt(this.cents),
-        lots: Object.fromEntries([...this.lots].map(([name, lots]) => [name, text(lots)])),
+        lots: Object.fromEntries(
+          [...this.lots].map(([name, lots]) => [name, `${text(lots)} ${this.swaps.get(name) ?? 0}`]),
+        ),
       },
     };
+  }
+
+  private newPrice(): string {
+    return `1.1${String(1000 + this.count)}`;
   }
 
   private newTicket(): string {
@@ -82,7 +116,7 @@ export class TicketBooks {
   }
 
   private named(ticket: string) {
-    return { platform_login: "1", deal_id: ticket, position_id: ticket, commission: "0" };
+    return { platform_login: "1", deal_id: ticket, position_id: ticket };
   }
 
   /** Whether a ticket may have such a deal: it opens and closes once, in this order. */
@@ -90,7 +124,7 @@ export class TicketBooks {
     return this.deals.every((each) => each.ticket !== ticket || (action === "close" && each.action === "open"));
   }
 
-  private open(position: string): void {
+  private open(position: string, money: Pick<Step, "names" | "charged">): void {
     const ticket = this.isFree("open", position) ? position : this.newTicket();
     if (ticket !== position) this.seen.add("reused position");
     const lots = text(100 + this.count);
@@ -102,30 +136,58 @@ export class TicketBooks {
       lots,
       price: "1.10010",
     };
-    this.deal({ action: "open", ticket, cents: 0, data });
+    this.deal({ action: "open", ticket, cents: 0, data, ...money });
   }
 
-  private deal({ action, ticket, cents, data }: Omit<Deal, "before">): void {
+  /** Swap of a night, which the platform books with the close: the deal may name it, and need not. */
+  private night(ticket: string, cents: number): void {
+    this.swaps.set(ticket, (this.swaps.get(ticket) ?? 0) + cents);
+    this.nights += 1;
+    this.seen.add("night");
+    const amount = text(cents);
+    this.send({ type: "swap", data: { position_id: ticket, amount, for_date: "2026-11-20" } });
+  }
+
+  private deal({
+    action,
+    ticket,
+    cents,
+    data,
+    names,
+    charged,
+  }: Omit<Deal, "before" | "nights" | `${string}Before`>): void {
     const position = String(data["position_id"]);
-    const before = new Map(this.lots);
+    const [before, swapsBefore, centsBefore] = [new Map(this.lots), new Map(this.swaps), this.cents];
+    const held = before.get(position) ?? 0;
     const all = Math.round(Number(data["lots"] ?? 0) * 100);
-    const left = (before.get(position) ?? 0) - all;
     if (action === "open") this.lots.set(position, all);
     else this.lots.delete(position);
     const rest = data["remaining_position_id"];
-    if (rest !== undefined) this.lots.set(String(rest), left);
-    this.cents += cents;
-    this.deals.push({ action, ticket, cents, before, data });
+    const accrued = this.swaps.get(position) ?? 0;
+    const swap = action === "open" ? 0 : rest === undefined ? accrued : shareOf(accrued, all, held);
+    this.swaps.delete(position);
+    if (rest !== undefined) {
+      this.lots.set(String(rest), held - all);
+      this.swaps.set(String(rest), accrued - swap);
+    }
+    this.cents += cents + charged + swap;
+    const { nights } = this;
+    this.deals.push({ action, ticket, cents, names, charged, before, swapsBefore, centsBefore, nights, data });
     this.seen.add(rest === undefined ? action : "renamed");
-    this.send({ type: "execution", data: { action, ...data } });
+    if (action === "close" && !names) this.seen.add(swap === 0 ? "close without money" : "close without its swap");
+    const named = { commission: text(charged), ...(action === "close" && { swap: text(swap) }) };
+    this.send({ type: "execution", data: { action, ...data, ...(names && named) } });
   }
 
   /** The newest deal is taken back: a close before the opening of its ticket. */
   private takeBack(): void {
+    // The swap of a night is part of a position that the deal made.
+    if (this.deals.at(-1)?.nights !== this.nights) return;
     const deal = this.deals.pop();
     if (deal === undefined) return;
     this.lots = new Map(deal.before);
-    this.cents -= deal.cents;
+    this.swaps = new Map(deal.swapsBefore);
+    this.cents = deal.centsBefore;
     this.takenBack.push(deal);
     this.seen.add(`${deal.action} taken back`);
     const data = { reversal_id: `R-${this.count}`, platform_login: "1", deal_id: deal.ticket };
@@ -142,7 +204,7 @@ export class TicketBooks {
     const fits = deal.action === "open" ? !isHeld : isHeld && this.lots.get(position) === deal.before.get(position);
     if (!fits || this.lots.has(rest)) return;
     const cents = deal.action === "open" ? 0 : deal.cents + 1;
-    const price = `1.1${String(1000 + this.count)}`;
+    const price = this.newPrice();
     const profit = deal.action === "open" ? {} : { profit: text(cents) };
     this.seen.add(`${deal.action} corrected`);
     this.deal({ ...deal, cents, data: { ...deal.data, price, ...profit } });
@@ -153,7 +215,7 @@ export class TicketBooks {
     if (again === "nothing" || one === undefined) return;
     if (again === "all") for (const each of this.history) this.expectRepeated(each);
     else if (again === "one") this.expectRepeated(one);
-    else this.expectRepeated({ ...one, data: { ...one.data, swap: "0", stop_loss: "1.0" } } as AccountItem);
+    else this.expectRepeated({ ...one, data: { swap: "0", stop_loss: "1.0", ...one.data } } as AccountItem);
   }
 
   private send(item: object): void {
