@@ -34,9 +34,10 @@ export const reportUsage = route({
     "database and the time of functions, events with their deliveries, and messages and connection minutes of the " +
     "stream, each with its cost at list prices. It is counted every hour; an hour is complete two hours after its " +
     "end. Requests without a token are of no brokerage, and what events cost behind a request is the cost of the " +
-    "events. It covers up to 31 days with up to 5,000 rows together. More answers 400 `invalid_parameter`; request " +
-    "fewer days. As CSV (RFC 4180), with `Accept: text/csv` or `format=csv`, it has a line for each row of requests, " +
-    "of events and of the stream.",
+    "events. From the first day of the current month on it has a forecast of the month. It covers up to 31 days with " +
+    "up to 5,000 rows together. More answers 400 `invalid_parameter`; request fewer days. As CSV (RFC " +
+    "4180), with `Accept: text/csv` or `format=csv`, it has a line for each row of requests, of events and of the " +
+    "stream.",
   file: "usage/report",
   scope: "reports:read",
   grants: ["query"],

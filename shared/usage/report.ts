@@ -1,7 +1,9 @@
+import { forecastOf } from "../domain/usage/forecast.ts";
 import type { UsageDay } from "../domain/usage/usage-day.ts";
 import { pricedRegion, type UsageScope, usageReport } from "../domain/usage/usage-report.ts";
 import { daysWithin, refusedRange } from "../http/days.ts";
 import { limits } from "../limits.ts";
+import { nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import type { UsageBody } from "../schema/reports/usage.ts";
 import { usageDays } from "../table/entities.ts";
@@ -24,9 +26,10 @@ export async function reportUsage(
     found.push(...items.map((item) => readItem<UsageDay>(item)));
     if (found.length > most) throw tooMany(most);
   }
-  const report = usageReport(scope, found, pricedRegion(env.region));
+  const region = pricedRegion(env.region);
+  const report = usageReport(scope, found, region);
   if (report.data.length > most) throw tooMany(most);
-  return report;
+  return { ...report, forecast: forecastOf(scope, found, region, nowIso()) };
 }
 
 function tooMany(most: number) {

@@ -54,7 +54,7 @@ export function pricedRegion(region: string | undefined): Region {
 }
 
 /** Report of these days in a scope, in their order, with dollars at the prices of a region. */
-export function usageReport(scope: UsageScope, days: readonly UsageDay[], region: Region): UsageBody {
+export function usageReport(scope: UsageScope, days: readonly UsageDay[], region: Region): Omit<UsageBody, "forecast"> {
   const { from, to, actor_id, route_group } = scope;
   const prices = pricesOf(region);
   const wanted = days.filter((each) => actor_id === undefined || each.actor_id === actor_id);

@@ -168,6 +168,7 @@ export const transactionsReplies: Readonly<Record<string, unknown>> = {
       stream_cost_usd: streamCost,
       cost_usd: "0.020618217",
     },
+    forecast: null,
     data: [{ ...worker, route_group: "transactions", ...work, cost_usd: workCost }],
     events: [{ ...worker, ...sent, cost_usd: sentCost }],
     stream: [{ ...worker, ...streamed, cost_usd: streamCost }],

@@ -84,6 +84,16 @@ export const Usage = z.object({
     }),
     "Sums over everything that is shown.",
   ),
+  forecast: described(
+    z.nullable(
+      z.object({
+        month: described(z.string().check(z.regex(/^\d{4}-\d\d$/)), "The current month (UTC)."),
+        counted_days: count("its days that are complete and shown"),
+        cost_usd: costOf("the month if its other days cost as much on average as these"),
+      }),
+    ),
+    "Forecast of the current month for what is shown. `null` unless `from` is its first day and a day is complete.",
+  ),
   data: described(
     z.array(z.object({ day, actor_id, route_group: described(z.string(), "Route group."), ...requestMembers })),
     "Requests by day, caller and route group, in this order.",

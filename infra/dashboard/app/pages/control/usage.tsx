@@ -59,7 +59,7 @@ export function UsagePage() {
 }
 
 function Report({ usage }: { readonly usage: Usage }) {
-  const { total, data, events, stream, prices } = usage;
+  const { total, forecast, data, events, stream, prices } = usage;
   const days = totalsOf(data, ({ day }) => day);
   return (
     <>
@@ -74,6 +74,7 @@ function Report({ usage }: { readonly usage: Usage }) {
           ["of requests", dollars(total.requests_cost_usd)],
           ["of events and deliveries", dollars(total.events_cost_usd)],
           ["of the stream", dollars(total.stream_cost_usd)],
+          ...(forecast === null ? [] : [["Forecast of the month", dollars(forecast.cost_usd)] as const]),
           ["Prices", `${prices.region}, ${prices.read_on}`],
         ]}
       />
