@@ -37,6 +37,9 @@ function whole(least: number, most: number) {
 
 const regionNamed = "a region of AWS such as eu-central-1";
 
+const streamNamed = "the ARN of the stream of a restored table";
+const tableStream = /^arn:aws(?:-cn)?:dynamodb:[a-z0-9-]+:\d{12}:table\/[\w.-]+\/stream\/[\w:.-]+$/;
+
 /** Lambda accepts no maximum concurrency of an event source below 2 (AWS docs: scaling of SQS event sources). */
 const sourceConcurrency = z.optional(whole(2, 1000));
 
@@ -80,6 +83,7 @@ const Settings = z.strictObject(
     ),
     stream_shards: z.optional(whole(1, 10_000)),
     copy_region: z.optional(z.string(regionNamed).check(z.regex(/^[a-z]{2}(?:-[a-z]+)+-\d$/, regionNamed))),
+    table_stream: z.optional(z.string(streamNamed).check(z.regex(tableStream, streamNamed))),
     keep_warm: z.optional(z.boolean("true or false")),
   },
   "an object with settings",
@@ -142,7 +146,7 @@ export function readSettings(stage: string, folder: string, env: Readonly<NodeJS
 /** The configuration of a stage with the settings of an account in the places that they are for. */
 export function withSettings(config: StageConfig, settings: StageSettings): StageConfig {
   const { api, stream, dashboard, alarm_emails, invitations_from, sign_in_origins, monthly_budget_usd } = settings;
-  const { copy_region, keep_warm } = settings;
+  const { copy_region, table_stream, keep_warm } = settings;
   return {
     ...config,
     ...(api !== undefined && withDomain(api)),
@@ -155,6 +159,7 @@ export function withSettings(config: StageConfig, settings: StageSettings): Stag
     ...(sign_in_origins !== undefined && { signInOrigins: sign_in_origins }),
     ...(monthly_budget_usd !== undefined && { monthlyBudgetUsd: monthly_budget_usd }),
     ...(copy_region !== undefined && { copyRegion: copy_region }),
+    ...(table_stream !== undefined && { tableStream: table_stream }),
     ...(keep_warm !== undefined && { keepWarm: keep_warm }),
     ...concurrencyOf(config, settings),
   };

@@ -28,6 +28,11 @@ export interface StageConfig {
   readonly auditLockYears?: number;
   /** Region with a copy of the business table; writing stays in the region of the stack (ADR 0082). */
   readonly copyRegion?: string;
+  /**
+   * ARN of the stream of a restored table that the stage uses for its business table. The one that it made leaves the
+   * template and is retained (infra/runbooks/restore.md).
+   */
+  readonly tableStream?: string;
   /** Deletion protection of the business table. */
   readonly deletionProtection: boolean;
   /**

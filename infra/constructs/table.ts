@@ -5,6 +5,7 @@ import {
   type CfnGlobalTable,
   ProjectionType,
   StreamViewType,
+  type TablePropsV2,
   TableV2,
 } from "aws-cdk-lib/aws-dynamodb";
 import { Construct } from "constructs";
@@ -47,17 +48,6 @@ export class Tables extends Construct {
       billing: Billing.onDemand(),
     };
     const shape = { ...plain, timeToLiveAttribute: ttlAttribute, dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES };
-    const main = new TableV2(this, "Main", {
-      ...shape,
-      removalPolicy: config.removalPolicy,
-      deletionProtection: config.deletionProtection,
-      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: config.pointInTimeRecovery },
-    });
-    addIndexes(main);
-    if (config.copyRegion !== undefined) addCopy(main, config, config.copyRegion);
-    if (!config.pointInTimeRecovery) {
-      acknowledge(main, "AwsSolutions-DDB3", "The sandbox holds test data, which its users can make again.");
-    }
     const volatile = new TableV2(this, "Volatile", { ...shape, removalPolicy: RemovalPolicy.DESTROY });
     Tags.of(volatile).add(volatileTag.key, volatileTag.value);
     acknowledge(
@@ -77,15 +67,36 @@ export class Tables extends Construct {
       "AwsSolutions-DDB3",
       "A key that is destroyed must not come back: a backup would open what was erased (ADR 0062).",
     );
-    this.main = main;
+    this.main = config.tableStream === undefined ? this.makeMain(config, shape) : restoredTable(config.tableStream);
     this.volatile = volatile;
     this.keys = keys;
+  }
+
+  private makeMain(config: StageConfig, shape: Pick<TablePropsV2, "partitionKey" | "sortKey">): StageTable {
+    const main = new TableV2(this, "Main", {
+      ...shape,
+      removalPolicy: config.removalPolicy,
+      deletionProtection: config.deletionProtection,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: config.pointInTimeRecovery },
+    });
+    addIndexes(main);
+    if (config.copyRegion !== undefined) addCopy(main, config, config.copyRegion);
+    if (!config.pointInTimeRecovery) {
+      acknowledge(main, "AwsSolutions-DDB3", "The sandbox holds test data, which its users can make again.");
+    }
+    return main;
   }
 
   /** The name of the table of keys, for a function that uses it. */
   get keyEnvironment(): Readonly<Record<string, string>> {
     return { KEY_TABLE_NAME: this.keys.tableName };
   }
+}
+
+/** A table that `npm run restore` has made and set up, by its stream, `arn:…:table/<name>/stream/<time>`. */
+function restoredTable(tableStreamArn: string): StageTable {
+  const [tableArn = ""] = tableStreamArn.split("/stream/");
+  return { tableArn, tableName: tableArn.slice(tableArn.indexOf("/") + 1), tableStreamArn };
 }
 
 function addIndexes(main: TableV2): void {

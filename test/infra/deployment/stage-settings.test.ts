@@ -83,6 +83,10 @@ describe("settings of stages", () => {
       "s: sandbox.sign_in_origins.0 must be an origin with https and without a path, such as https://example.com.",
     ],
     ['{"sandbox":{"copy_region":"Frankfurt"}}', "s: sandbox.copy_region must be a region of AWS such as eu-central-1."],
+    [
+      '{"production":{"table_stream":"arn:aws:dynamodb:eu-west-1:123456789012:table/x"}}',
+      "s: production.table_stream must be the ARN of the stream of a restored table.",
+    ],
     ['{"sandbox":{"stream_shards":1.5}}', "s: sandbox.stream_shards must be a whole number from 1 to 10000."],
   ])("%s is refused with the place and what belongs there", (text, message) => {
     expect(() => parseSettings(text, "s")).toThrow(SettingsError);
