@@ -285,12 +285,13 @@ function clientEvent(
   };
 }
 
+/** A person may have one name only; a company has a name. */
 function missingNames(
   type: Client["type"],
   fields: { first_name?: unknown; last_name?: unknown; company_name?: unknown },
 ): FieldError[] {
   const names = type === "individual" ? (["first_name", "last_name"] as const) : (["company_name"] as const);
-  return names.filter((name) => typeof fields[name] !== "string").map(required);
+  return names.some((name) => typeof fields[name] === "string") ? [] : names.map(required);
 }
 
 function refuseAge() {

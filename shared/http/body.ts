@@ -25,6 +25,13 @@ export function headerValues(event: Pick<HeaderHolder, "multiValueHeaders">, nam
   return given.filter(([each]) => each.toLowerCase() === wanted).flatMap(([, values]) => values ?? []);
 }
 
+/** The body of a request: its exact text, the same without a byte order mark, and the numbers as they are written. */
+interface JsonText {
+  readonly text: string;
+  readonly json: string;
+  readonly numbers: ReadonlyMap<string, string>;
+}
+
 const mediaTypes = {
   json: ["application/json"],
   merge_patch: ["application/merge-patch+json", "application/json"],
@@ -33,14 +40,10 @@ const mediaTypes = {
 /**
  * Checks that the body is JSON of the row's media type, within its size limit and strictly well formed, before it is
  * parsed. With `halves`, lone surrogates are accepted.
- * @returns the exact text of the body, and the source text of the numbers of its top level
+ * @returns the exact text of the body, the JSON in it, and the source text of the numbers of its top level
  * @throws HttpProblem `unsupported_media_type`, `payload_too_large`, `malformed_json`, `duplicate_key`
  */
-export function readBody(
-  event: APIGatewayProxyEvent,
-  media: "json" | "merge_patch",
-  halves = false,
-): { readonly text: string; readonly numbers: ReadonlyMap<string, string> } {
+export function readBody(event: APIGatewayProxyEvent, media: "json" | "merge_patch", halves = false): JsonText {
   const accepted: readonly string[] = mediaTypes[media];
   const [type = "", ...parameters] = (headerOf(event, "Content-Type") ?? "").toLowerCase().split(";");
   const charset = parameters.map((each) => each.trim()).find((each) => each.startsWith("charset="));
@@ -61,14 +64,20 @@ export function readJson(
   { body, isBase64Encoded }: { readonly body?: string | null; readonly isBase64Encoded: boolean },
   max_bytes: number,
   halves = false,
-): { readonly text: string; readonly numbers: ReadonlyMap<string, string> } {
+): JsonText {
   const bytes = Buffer.from(body ?? "", isBase64Encoded ? "base64" : "utf8");
   if (bytes.length > max_bytes) {
     throw new HttpProblem("payload_too_large", `The body must not exceed ${max_bytes} bytes.`);
   }
   const text = decodeUtf8(bytes);
-  if (text === "") throw new HttpProblem("malformed_json", "The body is empty.");
-  return { text, numbers: scanJson(text, { halves }) };
+  const json = withoutMark(text);
+  if (json === "") throw new HttpProblem("malformed_json", "The body is empty.");
+  return { text, json, numbers: scanJson(json, { halves }) };
+}
+
+/** A text without the byte order mark at its start, which RFC 8259 8.1 allows a reader to ignore. */
+export function withoutMark(text: string): string {
+  return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
 function decodeUtf8(bytes: Buffer): string {

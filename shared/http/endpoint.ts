@@ -75,7 +75,8 @@ export function endpoint(
     stage(function scanBody(exchange) {
       if (row.body_optional === true) fillBody(exchange.event);
       const media = row.media === "merge_patch" ? "merge_patch" : "json";
-      const { text, numbers } = readBody(exchange.event, media, row.cleaned);
+      const { text, json, numbers } = readBody(exchange.event, media, row.cleaned);
+      if (json !== text) Object.assign(exchange.event, { body: json, isBase64Encoded: false });
       exchange.body_text = text;
       exchange.body_numbers = numbers;
       // The parser knows only two spellings of this header; the type itself was checked above.

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { limits } from "../limits.ts";
 import { clipped } from "../text.ts";
-import { headerOf } from "./body.ts";
+import { headerOf, withoutMark } from "./body.ts";
 import { checkHeaders } from "./headers.ts";
 import { HttpProblem } from "./problem.ts";
 import { scanJson } from "./strict-json.ts";
@@ -33,7 +33,7 @@ function parametersOf(event: APIGatewayProxyEvent): ReadonlyMap<string, string> 
   if (Buffer.byteLength(event.body ?? "", encoding) > limits.body.max_oauth_bytes) {
     throw new HttpProblem("payload_too_large", `The body must not exceed ${limits.body.max_oauth_bytes} bytes.`);
   }
-  const body = Buffer.from(event.body ?? "", encoding).toString("utf8");
+  const body = withoutMark(Buffer.from(event.body ?? "", encoding).toString("utf8"));
   const type = (headerOf(event, "Content-Type")?.split(";")[0] ?? "").trim().toLowerCase();
   if (type === "application/json") return jsonParameters(body);
   if (type === "application/x-www-form-urlencoded") return formParameters(body);

@@ -44,9 +44,11 @@ parse them into floating-point numbers. Times are RFC 3339 in UTC with milliseco
 that names their type and are otherwise opaque.
 
 Text is Unicode without control characters (tabs and line breaks included) and without unpaired surrogates. It is
-normalised to NFC before it is measured, compared and stored; lengths count code points. Your own identifiers,
-references, logins and email addresses must not contain invisible or bidirectional formatting characters; names may
-contain U+200C, U+200D and variation selectors, but not only those. A violation answers 422 \`validation_failed\` with
+normalised to NFC before it is measured, compared and stored; lengths count code points. White space at the ends of
+names, identifiers, references and logins is removed, U+00A0 and U+FEFF included. Your own identifiers, references,
+logins and email addresses must not contain invisible or bidirectional formatting characters; names may contain U+200C,
+U+200D and variation selectors, but not only those. The domain of an email address is stored in ASCII (IDNA). A byte
+order mark at the start of a body is ignored. A violation answers 422 \`validation_failed\` with
 the field and the rule, in a query 400 \`invalid_parameter\`; an unpaired surrogate answers 400 \`malformed_json\`.
 Metadata has at most ${limits.metadata.max_bytes / 1024} KiB, counted as UTF-8 bytes of keys and values
 (\`too_many_bytes\`).

@@ -12,7 +12,6 @@ import {
   name,
   ownFields,
   pageParameters,
-  reference,
   resourceFields,
   setOf,
   Timestamp,
@@ -54,13 +53,32 @@ const Address = z.strictObject({
 });
 
 /**
- * Trimmed, lower-cased and normalised (NFC) before it is checked and stored, so that two spellings are one address.
- * Invisible characters are rejected.
+ * An address whose domain has letters beyond ASCII with the A-labels of these (RFC 5891): both spellings are one
+ * address. Other domains stay as they are, and so does one that no mail can reach, which the pattern then refuses: the
+ * conversion makes `0.0.0.1` of `１`, and drops invisible characters.
+ */
+function withAsciiDomain(address: string): string {
+  const at = address.lastIndexOf("@") + 1;
+  const domain = address.slice(at);
+  const isAscii = /^\p{ASCII}*$/u.test(domain);
+  if (isAscii || /[^a-z0-9.\P{ASCII}-]|[\p{Cf}\p{DI}]/u.test(domain)) return address;
+  const url = `https://${domain}`;
+  const labels = URL.canParse(url) ? new URL(url).hostname.split(".") : [];
+  const fits =
+    labels.length > 1 &&
+    labels.every((label) => /^[a-z0-9-]{1,63}$/.test(label)) &&
+    !labels.every((label) => /^\d+$/.test(label));
+  return fits ? address.slice(0, at) + labels.join(".") : address;
+}
+
+/**
+ * Trimmed, lower-cased, normalised (NFC) and with an ASCII domain before it is checked and stored, so that two
+ * spellings are one address. Invisible characters are rejected.
  */
 export const Email = z.pipe(
   z.pipe(
     z.string(),
-    z.transform((value: string) => value.trim().toLowerCase().normalize("NFC")),
+    z.transform((value: string) => withAsciiDomain(value.trim().toLowerCase().normalize("NFC"))),
   ),
   z
     .string()
@@ -87,7 +105,7 @@ const Tags = z.array(name(50)).check(z.maxLength(20));
 
 const profile = {
   external_id: described(
-    z.nullable(reference(64)),
+    z.nullable(identifier(64)),
     "Your own identifier, without invisible characters; unique per resource type.",
   ),
   middle_name: described(z.nullable(name(100)), "Middle names."),
@@ -120,15 +138,18 @@ const optionalProfile = {
   ),
 };
 
-/** `POST /clients`: email and names are required; for a corporate client, the company name instead. */
+const firstName = "Given name; an individual client has this or `last_name`.";
+const lastName = "Family name; an individual client has this or `first_name`.";
+const emailText =
+  "Email address; trimmed, lower-cased, normalised (NFC) and with the domain in ASCII (IDNA), unique among the " +
+  "clients of the brokerage.";
+
+/** `POST /clients`: the email and a name are required, of a person the first or the last one. */
 export const CreateClientRequest = z.strictObject({
   type: described(z.optional(ClientType), "Client type: `individual` or `corporate`."),
-  email: described(
-    Email,
-    "Email address; trimmed, lower-cased and normalised (NFC), unique among the clients of the brokerage.",
-  ),
-  first_name: described(z.optional(name(100)), "Given name; required for individual clients."),
-  last_name: described(z.optional(name(100)), "Family name; required for individual clients."),
+  email: described(Email, emailText),
+  first_name: described(z.optional(z.nullable(name(100))), firstName),
+  last_name: described(z.optional(z.nullable(name(100))), lastName),
   company_name: described(z.optional(name(200)), "Company name; required for corporate clients."),
   ...optionalProfile,
 });
@@ -153,12 +174,9 @@ const VerificationPatch = z.strictObject({
 
 /** `PATCH /clients/{id}`, a merge patch (RFC 7396). */
 export const UpdateClientRequest = z.strictObject({
-  email: described(
-    z.optional(Email),
-    "Email address; trimmed, lower-cased and normalised (NFC), unique among the clients of the brokerage.",
-  ),
-  first_name: described(z.optional(name(100)), "Given name; required for individual clients."),
-  last_name: described(z.optional(name(100)), "Family name; required for individual clients."),
+  email: described(z.optional(Email), emailText),
+  first_name: described(z.optional(z.nullable(name(100))), firstName),
+  last_name: described(z.optional(z.nullable(name(100))), lastName),
   company_name: described(z.optional(name(200)), "Company name; required for corporate clients."),
   ...optionalProfile,
   metadata: described(
@@ -185,9 +203,12 @@ export const ListClientsQuery = z.strictObject({
     "Verification statuses, separated by commas.",
   ),
   country: described(z.optional(Country), "Country of residence (ISO 3166-1 alpha-2)."),
-  email: described(z.optional(Email), "Email address, compared after trimming, lower-casing and normalisation (NFC)."),
+  email: described(
+    z.optional(Email),
+    "Email address, compared after trimming, lower-casing, normalisation (NFC) and with the domain in ASCII (IDNA).",
+  ),
   external_id: described(
-    z.optional(reference(64)),
+    z.optional(identifier(64)),
     "Your own identifier, without invisible characters; unique per resource type.",
   ),
   tag: described(z.optional(name(50)), "Clients with this tag."),
@@ -205,13 +226,10 @@ export const BrokerageClient = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
   object: described(z.literal("client"), "Resource type; always this value."),
   type: described(ClientType, "Client type: `individual` or `corporate`."),
-  email: described(
-    EmailText,
-    "Email address; trimmed, lower-cased and normalised (NFC), unique among the clients of the brokerage.",
-  ),
+  email: described(EmailText, emailText),
   name: described(z.string(), "Company name, or first, middle and last name; computed, never sent."),
-  first_name: described(z.nullable(z.string()), "Given name; required for individual clients."),
-  last_name: described(z.nullable(z.string()), "Family name; required for individual clients."),
+  first_name: described(z.nullable(z.string()), firstName),
+  last_name: described(z.nullable(z.string()), lastName),
   company_name: described(z.nullable(z.string()), "Company name; required for corporate clients."),
   ...profile,
   language: described(z.string(), "Language tag (BCP 47)."),

@@ -87,8 +87,8 @@ export const Country = z
 
 // Normalised first (Unicode Annex 15, NFC), so that the measured text is the one that is compared and stored.
 // @__NO_SIDE_EFFECTS__
-function normalised(max: number, pattern: RegExp, rule: string, ...more: readonly $ZodCheck<string>[]) {
-  return z.string().check(z.normalize("NFC"), ...more, z.minLength(1), z.maxLength(max), z.regex(pattern, rule));
+function normalised(max: number, pattern: RegExp, rule: string, ...first: readonly $ZodCheck<string>[]) {
+  return z.string().check(...first, z.normalize("NFC"), z.minLength(1), z.maxLength(max), z.regex(pattern, rule));
 }
 
 // U+FFFD stands where a decoder found bytes of another encoding: two texts would become one. Noncharacters (NChar) are
@@ -106,26 +106,21 @@ export function text(max: number) {
 }
 
 /**
- * Identifying text: two identifiers that look the same are the same. So it has no invisible characters either: no
+ * Identifying text: two identifiers that look the same are the same. White space at the ends, U+FEFF and U+00A0 too, is
+ * no part of it: what is copied from a spreadsheet or a bank's file has it. It has no invisible characters either: no
  * format characters (Cf, which include bidirectional marks), no line separators, no default ignorable characters (DI).
  */
 // @__NO_SIDE_EFFECTS__
-export function identifier(max: number, ...more: readonly $ZodCheck<string>[]) {
-  const pattern = /^(?!\s*$)[^\p{Cc}\p{Cs}\p{NChar}\ufffd\p{Cf}\p{Zl}\p{Zp}\p{DI}]+$/u;
-  const rule = `must be text without control or invisible characters, ${lost}, and not blank`;
-  return normalised(max, pattern, rule, ...more);
+export function identifier(max: number) {
+  return echoedIdentifier(max, z.trim());
 }
 
-/**
- * A reference that is copied from elsewhere, from a bank's file for one: an {@link identifier}, of which spaces at the
- * ends are no part.
- */
+/** An {@link identifier} that the answer repeats as it was sent, so that the sender finds it: nothing is removed. */
 // @__NO_SIDE_EFFECTS__
-export function reference(max: number) {
-  return identifier(
-    max,
-    z.overwrite((value) => value.replace(/^\p{Zs}+|\p{Zs}+$/gu, "")),
-  );
+export function echoedIdentifier(max: number, ...first: readonly $ZodCheck<string>[]) {
+  const pattern = /^(?!\s*$)[^\p{Cc}\p{Cs}\p{NChar}\ufffd\p{Cf}\p{Zl}\p{Zp}\p{DI}]+$/u;
+  const rule = `must be text without control or invisible characters, ${lost}, and not blank`;
+  return normalised(max, pattern, rule, ...first);
 }
 
 /**
@@ -137,7 +132,7 @@ export function name(max: number) {
   const pattern = /^(?![\s\p{DI}]*$)(?:[^\p{Cc}\p{Cs}\p{NChar}\ufffd\p{Cf}\p{Zl}\p{Zp}\p{DI}]|\u200c|\u200d|\p{VS})+$/u;
   const but = "other than U+200C, U+200D and variation selectors";
   const rule = `must be text without control characters, invisible ones ${but}, ${lost}, and not blank`;
-  return normalised(max, pattern, rule);
+  return normalised(max, pattern, rule, z.trim());
 }
 
 const { max_keys, max_value_characters, max_bytes } = limits.metadata;

@@ -14,7 +14,6 @@ import {
   name,
   ownFields,
   pageParameters,
-  reference,
   resourceFields,
   setOf,
   Timestamp,
@@ -97,11 +96,11 @@ export const request = {
   method: described(z.optional(Method), "Payment method."),
   provider: described(z.optional(z.nullable(name(64))), "Payment provider."),
   provider_reference: described(
-    z.optional(z.nullable(reference(128))),
+    z.optional(z.nullable(identifier(128))),
     "The provider's reference; unique per provider, which prevents double bookings.",
   ),
   external_id: described(
-    z.optional(z.nullable(reference(64))),
+    z.optional(z.nullable(identifier(64))),
     "Your own identifier, without invisible characters; unique per resource type.",
   ),
   description: described(z.optional(z.nullable(text(500))), "Free text."),
@@ -193,11 +192,11 @@ const ofAccount = {
   status: described(z.optional(setOf(TransactionStatus.options)), "Transaction statuses, separated by commas."),
   method: described(z.optional(setOf(Method.options)), "Payment methods, separated by commas."),
   external_id: described(
-    z.optional(reference(64)),
+    z.optional(identifier(64)),
     "Your own identifier, without invisible characters; unique per resource type.",
   ),
   provider_reference: described(
-    z.optional(reference(128)),
+    z.optional(identifier(128)),
     "The provider's reference; unique per provider, which prevents double bookings.",
   ),
 };

@@ -25,7 +25,7 @@ export function bytesOf({ body, isBase64Encoded }: ReceivedMessage): number {
 export function parseMessage(received: ReceivedMessage): ParsedMessage {
   let value: unknown;
   try {
-    value = JSON.parse(readJson(received, limits.stream.max_message_bytes).text);
+    value = JSON.parse(readJson(received, limits.stream.max_message_bytes).json);
   } catch (error) {
     if (!(error instanceof HttpProblem)) throw error;
     const errors = error.details.errors as readonly FieldError[] | undefined;

@@ -174,6 +174,20 @@ describe("the same key with another request", () => {
     }
   });
 
+  it("is read without a byte order mark at its start, with which it is another request", async () => {
+    const account = await broker.account("100.00");
+    const key = newKey();
+    const text = `{"account_id":"${account.id}","amount":"10.00"}`;
+    const marked = await send(key, "POST", "/transactions/withdrawal", `\ufeff${text}`);
+    expect(marked).toMatchObject({ status: 201, body: { amount: "10.00" } });
+    expect((await send(key, "POST", "/transactions/withdrawal", `\ufeff${text}`)).text).toBe(marked.text);
+    const bare = await send(key, "POST", "/transactions/withdrawal", text);
+    expect(bare).toMatchObject({ status: 422, body: { code: "idempotency_key_reused" } });
+    const twice = await send(newKey(), "POST", "/transactions/withdrawal", `\ufeff\ufeff${text}`);
+    expect(twice).toMatchObject({ status: 400, body: { code: "malformed_json" } });
+    expect((await broker.get(`/accounts/${account.id}`)).held).toBe("10.00");
+  });
+
   it("is refused when it would change nothing, too", async () => {
     const client = await broker.client();
     const key = newKey();
@@ -243,7 +257,7 @@ describe("a refusal", () => {
     const key = newKey();
     const faults = [
       await send(key, "POST", "/clients", { email: "x" }),
-      await send(key, "POST", "/clients", clientRequest({ first_name: undefined })),
+      await send(key, "POST", "/clients", clientRequest({ first_name: undefined, last_name: null })),
       await send(key, "PATCH", address, { verification_status: "pending" }),
       await send(key, "PATCH", address, { verification_status: "verified" }, poor),
       await send(key, "PATCH", address, { first_name: "Eva" }, caller, { "If-Match": '"9"' }),

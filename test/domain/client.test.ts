@@ -20,8 +20,9 @@ const smallest = { email: "ana@example.com", first_name: "Ana", last_name: "Silv
 
 describe("opening a client", () => {
   it.each([
-    ["no first name", { email: "a@b.co", last_name: "Silva" }, ["#/first_name"]],
     ["no name at all", { email: "a@b.co" }, ["#/first_name", "#/last_name"]],
+    ["no name but a middle one", { email: "a@b.co", middle_name: "B" }, ["#/first_name", "#/last_name"]],
+    ["names of null", { email: "a@b.co", first_name: null, last_name: null }, ["#/first_name", "#/last_name"]],
     ["a company without its name", { email: "a@b.co", type: "corporate", first_name: "Ana" }, ["#/company_name"]],
   ] as const)("refuses %s and names every missing field", (_, request, pointers) => {
     const refusal = refused(openClient({ ...request }, personKey, decisionContext()));
@@ -295,7 +296,7 @@ describe("the status of a client", () => {
 
 describe("a patch of a client", () => {
   it.each([
-    ["a name away", { first_name: null as unknown as string }],
+    ["both names away", { first_name: null, last_name: null }],
     ["a date of birth of a minor in", { date_of_birth: "2015-01-01" }],
   ] as const)("that brings %s is refused", (_, patch) => {
     expect(["validation_failed", "client_underage"]).toContain(

@@ -6,12 +6,13 @@ import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { HttpProblem, type ProblemEntry } from "../../shared/http/problem.ts";
 import { scanJson } from "../../shared/http/strict-json.ts";
 import { validBody, validQuery } from "../../shared/http/validate.ts";
-import { createAccount } from "../../shared/routes/accounts.ts";
+import { createAccount, listAccounts } from "../../shared/routes/accounts.ts";
 import { createClient, listClients, updateClient } from "../../shared/routes/clients.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { createOperator } from "../../shared/routes/operators.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { createWebhookEndpoint } from "../../shared/routes/webhooks.ts";
+import { PlatformId } from "../../shared/schema/feed.ts";
 
 /** Characters by what they are; each list holds the first and the last of its ranges. */
 const control = ["\u0000", "\u0007", "\t", "\n", "\r", "\u001f", "\u007f", "\u0080", "\u0085", "\u009f"];
@@ -189,12 +190,69 @@ describe("a name", () => {
     expect(taken({ first_name: name }).first_name).toBe(name);
   });
 
-  it.each([...joiners, "\u200c\u200d \u200c", "\u3164", "\ufe0f", " \u00a0"])("is not only %j", (name) => {
+  it.each([...joiners, "\u200c\u200d \u200c", "\u3164", "\ufe0f"])("is not only %j", (name) => {
     expect(clientFaults({ first_name: name })).toMatchObject([{ pointer: "#/first_name", code: "invalid_format" }]);
   });
 
   it.each([...direction, ...invisible, ...lost])("holds no other invisible or lost character: %j", (character) => {
     expect(clientFaults({ last_name: `Sil${character}va` })).toMatchObject([{ pointer: "#/last_name" }]);
+  });
+});
+
+describe("white space at the ends", () => {
+  const around = (value: string) => ` \u00a0\ufeff\u3000\t\n${value}\r\n\u2028 \ufeff\u00a0`;
+  const wide = "a".repeat(64);
+
+  it("is no part of an identifier or a name, in bodies, queries and items of a feed", () => {
+    const more = { first_name: around("Ana  B"), external_id: around(wide), tags: [around("vip")] };
+    expect(taken(more)).toMatchObject({ first_name: "Ana  B", external_id: wide, tags: ["vip"] });
+    const account = { client_id: "cli_01JD0000000000000000000002", platform_login: around("7001") };
+    expect(validBody(createAccount.body, account, new Set())).toMatchObject({ platform_login: "7001" });
+    expect(validQuery(listAccounts.query, { platform_login: [around("7001")] })).toEqual({ platform_login: "7001" });
+    expect(validQuery(listClients.query, { external_id: [around("a b")], tag: [around("vip")] })).toEqual({
+      external_id: "a b",
+      tag: "vip",
+    });
+    expect(safeParse(PlatformId, around("7001")).data).toBe("7001");
+  });
+
+  it("alone is no identifier, and stays part of other text", () => {
+    for (const member of ["external_id", "first_name"])
+      expect(clientFaults({ [member]: around("") })).toMatchObject([
+        { pointer: `#/${member}`, code: "too_small" },
+        { pointer: `#/${member}`, code: "invalid_format" },
+      ]);
+    const address = { line1: " Rua 1 ", city: "Lisboa", country: "PT" };
+    expect(taken({ address })).toMatchObject({ address });
+  });
+});
+
+describe("the domain of an email address", () => {
+  it.each([
+    ["ana@ex\u00e4mple.de", "ana@xn--exmple-cua.de"],
+    ["ana@EXA\u0308MPLE.de", "ana@xn--exmple-cua.de"],
+    ["ana@xn--exmple-cua.de", "ana@xn--exmple-cua.de"],
+    ["ana@\u4f8b\u3048\u3002jp", "ana@xn--r8jz45g.jp"],
+    ["zo\u00eb@b\u00fccher.example", "zo\u00eb@xn--bcher-kva.example"],
+    ["ana@1.1", "ana@1.1"],
+  ])("of %s is stored and compared in ASCII", (email, stored) => {
+    expect(taken({ email }).email).toBe(stored);
+    expect(validQuery(listClients.query, { email: [email] })).toEqual({ email: stored });
+  });
+
+  it.each([
+    ["with a number for an address", "ana@\uff11"],
+    ["with an address of numbers", "ana@\uff11.2.3.4"],
+    ["with an escape", "ana@%41\u00e4.de"],
+    ["with an invisible character", "ana@ex\u00e4m\u00adple.de"],
+    ["with a label of more than 63", `ana@${"\u00e4".repeat(63)}.de`],
+    ["with a letter that no domain has", "ana@\ufffd\u00e4.de"],
+    ["without a second label", "ana@\u00e4"],
+    ["with an empty label", "ana@\u00e4..de"],
+    ["with a path", "ana@\u00e4.de/x"],
+    ["with a port", "ana@\u00e4.de:25"],
+  ])("%s is refused", (_, email) => {
+    expect(clientFaults({ email })).toMatchObject([{ pointer: "#/email", code: "invalid_format" }]);
   });
 });
 

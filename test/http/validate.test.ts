@@ -87,7 +87,6 @@ describe("a body", () => {
     ["country", { country: "pt" }, "invalid_format", /ISO 3166/],
     ["metadata/a b", { metadata: { "a b": "c" } }, "invalid_key", /letters/],
     ["metadata", { metadata: [] }, "invalid_type", /object/],
-    ["first_name", { first_name: " \t" }, "invalid_format", /text/],
     ["first_name", { first_name: "A\u0007" }, "invalid_format", /text/],
     ["a~1b~0c", { "a/b~c": 1 }, "unknown_field", /not known/],
   ] as const)("names the rule that #/%s breaks: %o", (place, more, code, detail) => {
@@ -177,7 +176,7 @@ describe("a patch", () => {
   });
 
   it("that changes an immutable member and has another fault gets validation_failed with both", () => {
-    const { code, errors } = bodyProblem(updateClient.body, { id: "x", nonsense: 1, first_name: null }, immutable);
+    const { code, errors } = bodyProblem(updateClient.body, { id: "x", nonsense: 1, first_name: 5 }, immutable);
     expect(code).toBe("validation_failed");
     expect(new Set(errors.map((error) => error.code))).toEqual(
       new Set(["immutable_field", "unknown_field", "invalid_type"]),

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
 import { eventTypes, optInEventTypes } from "../event-types.ts";
-import { id, identifier } from "../fields.ts";
+import { echoedIdentifier, id } from "../fields.ts";
 import { SymbolName } from "../symbol.ts";
 
 const bounds = limits.stream;
@@ -85,7 +85,7 @@ export const Channel = z.discriminatedUnion("name", [
   CommandsChannel,
 ]);
 
-const MessageId = identifier(bounds.max_id_characters);
+const MessageId = echoedIdentifier(bounds.max_id_characters);
 
 /** Starts to receive what channels send. */
 export const SubscribeMessage = z.strictObject({

@@ -248,7 +248,7 @@ function headerOf(headers: SeenExchange["headers"], name: string): string | unde
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {
     return undefined;
   }
