@@ -52,7 +52,7 @@ export const replacements: readonly Replacement[] = [
     by: "invocation-client.ts",
     neededBy: /node_modules\/@aws-sdk\/client-lambda\/|infra\/aws-client\/invocation-client\.ts$/,
   },
-  { replaces: "@middy/util", by: "middy-util.ts", neededBy: /node_modules\/@middy\// },
+  { replaces: "@middy/util", by: "middy-parsing.ts", neededBy: /node_modules\/@middy\// },
   { replaces: "semver", by: "node-version.cjs", neededBy: /node_modules\/jsonwebtoken\// },
 ];
 

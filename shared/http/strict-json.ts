@@ -4,9 +4,10 @@ import { HttpProblem } from "./problem.ts";
 
 /**
  * Checks a JSON text strictly before it is parsed: no duplicate members (RFC 8259 4 leaves their meaning open and
- * parsers differ), no `__proto__` and no `prototype` of a `constructor`, no lone surrogates, at most 32 levels, an object at the top. Returns the source text
- * of every number that is a member of the top object, because parsing loses digits. With `halves`, lone surrogates are
- * accepted: RFC 8259 8.2 allows them, and text of a feed is cleaned where it is read.
+ * parsers differ), no `__proto__` and no `prototype` of a `constructor`, no lone surrogates, at most 32 levels, an
+ * object at the top. Returns the source text of every number that is a member of the top object, because parsing loses
+ * digits. With `halves`, lone surrogates are accepted: RFC 8259 8.2 allows them, and text of a feed is cleaned where it
+ * is read.
  * @throws HttpProblem `malformed_json` or `duplicate_key`, naming the position
  */
 export function scanJson(text: string, { halves = false } = {}): ReadonlyMap<string, string> {

@@ -166,10 +166,11 @@ export const createMarginPreview = route({
   tag: "Accounts",
   summary: "Preview the margin of an account",
   description:
-    "Tries prices, another leverage, a deposit or a withdrawal, closes and openings on the account, in this order, and " +
-    "changes nothing. Each part follows the rules of the operation itself; where that would be refused now, `refusals` " +
-    "says why and the figures are computed regardless. An empty body shows where the account stands. A stop-out is shown " +
-    "as `margin_status` and not carried out. On an account of a trading platform the figures are those of this service.",
+    "Tries prices, another leverage, a deposit or a withdrawal, closes and openings on the account, in this order, " +
+    "and changes nothing. Each part follows the rules of the operation itself; where that would be refused now, " +
+    "`refusals` says why and the figures are computed regardless. An empty body shows where the account stands. A " +
+    "stop-out is shown as `margin_status` and not carried out. On an account of a trading platform the figures are " +
+    "those of this service.",
   file: "accounts/margin-preview",
   scope: "trading:read",
   further_scopes: ["accounts:read"],

@@ -213,7 +213,7 @@ export const ListClientsQuery = z.strictObject({
   ),
   tag: described(z.optional(name(50)), "Clients with this tag."),
   search: described(
-    z.optional(z.string().check(z.maxLength(limits.search.max_raw_characters))),
+    z.optional(text(limits.search.max_raw_characters)),
     "The beginning of a name (first or last name first), of the last word of a name, of a company name, an email " +
       "address, a phone number or an account number (3 digits or more), or a whole `external_id`: 2 to 64 " +
       "characters. Case, accents and punctuation do not count. Goes with `limit` alone, of at most 25.",

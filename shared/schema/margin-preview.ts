@@ -105,8 +105,8 @@ export const MarginPreview = z.object({
   refusals: described(z.array(PreviewRefusal), "Why a part would be refused now; the figures are computed regardless."),
   first_prices: described(
     z.array(FirstPrice),
-    `The next margin call and stop-out by the price of one symbol while all others stand, for up to ${preview_first_prices} ` +
-      "symbols of the account after the request, the largest margin first.",
+    "The next margin call and stop-out by the price of one symbol while all others stand, for up to " +
+      `${preview_first_prices} symbols of the account after the request, the largest margin first.`,
   ),
   omitted_symbols: described(z.array(z.string()), "Symbols that are not among them."),
   _links: ownFields._links,

@@ -95,26 +95,26 @@ describe("an entry of the audit", () => {
         data: { object, ...(previous && { previous }) },
       }) as AuditedEvent;
     const changed = entryAbout([
-      event(2, { id: resource.id, name: "Ana", status: "b" }, { status: "a" }),
-      event(3, { id: resource.id, name: "Eva", status: "c" }, { status: "b", name: "Ana" }),
+      event(2, { id: resource.id, account_count: 1, status: "b" }, { status: "a" }),
+      event(3, { id: resource.id, account_count: 2, status: "c" }, { status: "b", account_count: 1 }),
     ]);
     expect(changed.changes).toEqual([
       {
         resource: { type: "client", id: resource.id },
-        before: { status: "a", name: "Ana" },
-        after: { status: "c", name: "Eva" },
+        before: { status: "a", account_count: 1 },
+        after: { status: "c", account_count: 2 },
       },
     ]);
-    const made = entryAbout([event(1, { id: resource.id, name: "Ana", phone: null, _links: {} })]);
-    expect(made.changes).toMatchObject([{ before: null, after: { name: "Ana" } }]);
+    const made = entryAbout([event(1, { id: resource.id, account_count: 1, phone: null, _links: {} })]);
+    expect(made.changes).toMatchObject([{ before: null, after: { account_count: 1 } }]);
     expect(made.resource).toEqual({ type: "client", id: resource.id });
   });
 
   it("leaves secrets out at any depth", () => {
-    const object = { id: "x", secret: "canary", list: [{ client_secret: "canary" }], name: "kept" };
+    const object = { id: "x", secret: "canary", list: [{ client_secret: "canary" }], status: "kept" };
     const { changes } = entryAbout([{ ...common, resource: { ...resource, version: 1 }, data: { object } }]);
     expect(JSON.stringify(changes)).not.toContain("canary");
-    expect(changes[0]?.after).toEqual({ list: [{}], name: "kept" });
+    expect(changes[0]?.after).toEqual({ list: [{}], status: "kept" });
   });
 
   it("names states by their hash that are larger than an entry may be", () => {

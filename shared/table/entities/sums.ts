@@ -34,7 +34,7 @@ const measures = ["count", "amount_minor", "fee_minor"] as const;
 const ever = "0".repeat(10);
 
 /**
- * Sums of days in one partition of a tenant. The key begins with the `since` of the cursor: what a reset begins anew
+ * Sums of days in one partition of a tenant. The key begins with the `since` of the cursor: what a reset begins again
  * never meets what it removes.
  */
 export const sums = {

@@ -66,7 +66,7 @@ function firstPrice({ positions }: Holdings, market: Market, name: string, { equ
   return { symbol: name, down: both([1n, start]), up: both([start, 2n * start]) };
 }
 
-/** Whether the value of a position moves with the price of a symbol: it is its own, or one that its profit converts at. */
+/** Whether the value of a position moves with the price of a symbol: its own, or one that its profit converts at. */
 function dependsOn(market: Market, position: Position, name: string, now: string): boolean {
   const { conversion } = valuePosition(market, position, now);
   return position.symbol === name || (conversion !== undefined && pairsOf(conversion).includes(name));

@@ -3,8 +3,10 @@
  * JSON bodies import of it. The parser fails for no body of a request: `scanJson` has refused what it would refuse.
  */
 
+/** Content types of JSON. */
 export const jsonContentTypePattern = /^application\/([a-z0-9.+-]+\+)?json(;|$)/i;
 
+/** The error that the parser throws. */
 export function createError(statusCode: number, message: string, options: ErrorOptions = {}): Error {
   return Object.assign(new Error(message, options), { statusCode, status: statusCode, expose: statusCode < 500 });
 }
