@@ -309,7 +309,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a join that keeps no number",
     file: "shared/domain/feed/join-operation.ts",
-    edits: [["    confirmed: true,\n    ...numberOf(context),\n", "    confirmed: true,\n"]],
+    edits: [["late, ...figure, ...numberOf(context) }", "late, ...figure }"]],
     test: {
       file: "test/domain/drift/numbers.test.ts",
       name: "on an operation that is booked, and on one that is joined",
