@@ -1,6 +1,6 @@
 /**
  * Runs a program of this repository: installs the packages where they are missing, and starts it on the Node of the
- * functions, where its package is installed. What the functions ship is then tested and built on the Node that runs it
+ * functions, where its package is installed. The shipped functions are then tested and built on the Node that runs it
  * on Lambda, which reads TypeScript itself and keeps what it compiled.
  *
  *   node infra/run.mjs [options of Node] <file> [arguments]

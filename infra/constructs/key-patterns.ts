@@ -172,7 +172,7 @@ export const usageKeys = {
 } as const;
 
 const sumCursor = sumCursors.key(tenant).pk;
-/** What each right of the function that sums transactions reaches. */
+/** Reach of each right of the function that sums transactions. */
 export const sumKeys = {
   query: [...clientIdKeys, wholeKind(events.partition(tenant, 0))],
   read: [sumCursor, sequences.key(tenant).pk],

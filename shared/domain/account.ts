@@ -207,7 +207,7 @@ export function isRetailLive(type: Account["type"], client: Client): boolean {
   return type === "live" && client.classification === "retail";
 }
 
-/** What the settings allow a live account of a retail client. */
+/** Limits of the settings for a live account of a retail client. */
 export interface RetailTerms {
   readonly max_leverage_retail: number;
   /** Percent with two digits. */

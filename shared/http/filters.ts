@@ -154,7 +154,7 @@ export function and(a: Pick<PageRequest, "keep">, b: Pick<PageRequest, "keep">):
   return { keep: (entry) => first(entry) && second(entry) };
 }
 
-/** What a search of clients looks for. */
+/** A search of clients. */
 export interface Search {
   readonly texts: FindTexts;
   readonly external_id: string;

@@ -95,7 +95,7 @@ const PreviewRefusal = z.object({
   detail: described(z.string(), "Human-readable reason."),
 });
 
-/** What an account comes to. */
+/** State of an account after the steps. */
 export const MarginPreview = z.object({
   object: described(z.literal("margin_preview"), "Resource type; always this value."),
   account_id: described(z.string(), "Account identifier."),
@@ -112,9 +112,9 @@ export const MarginPreview = z.object({
   _links: ownFields._links,
 });
 
-/** What to try on an account, on the wire. */
+/** Steps to try on an account, on the wire. */
 export type PreviewMargin = z.infer<typeof MarginPreviewRequest>;
-/** What an account comes to, on the wire. */
+/** State of an account after the steps, on the wire. */
 export type MarginPreviewBody = z.infer<typeof MarginPreview>;
 /** The first prices of one symbol, on the wire. */
 export type FirstPriceBody = z.infer<typeof FirstPrice>;

@@ -19,7 +19,7 @@ export interface TestFunction {
   readonly statements?: readonly Properties[];
   readonly timeout?: number;
   readonly environment?: Properties;
-  /** What the template says of the function besides. */
+  /** Further properties of the function in the template. */
   readonly properties?: Properties;
 }
 

@@ -35,7 +35,7 @@ describe("a file of ticks", () => {
     expect(await ticksOf(`symbol,time,bid,ask\n${symbol},${time},1.10000,1.10010\n`)).toEqual([{ ...tick, symbol }]);
   });
 
-  it("is read with prices of zero and below it, as the service takes them except of a pair", async () => {
+  it("is read with prices of zero and below it, as the service takes them of symbols other than pairs", async () => {
     const prices = [
       ["-37.63", "-37.60"],
       ["0", "0.00"],

@@ -25,7 +25,7 @@ export function passesOf(arn: string, header: string | undefined): number {
   return passesIn(header).get(nameOf(arn)) ?? 0;
 }
 
-/** What a function's own header says of the chain that it goes on with: one pass more than the message that it got. */
+/** The header of a function for the chain that it continues: one pass more than the message that it got. */
 export function lineageAfter(arn: string, header: string | undefined): string {
   const passes = passesIn(header);
   passes.delete("");

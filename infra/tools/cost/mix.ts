@@ -53,7 +53,7 @@ export interface MonthlyTraffic {
    * which moves each second, or more events than one in half a second.
    */
   readonly hot_stream_sets: number;
-  /** What the table holds when the month begins. */
+  /** Content of the table when the month begins. */
   readonly stored_gigabytes: number;
   /** Months of this traffic that the audit's bucket holds, with this one. */
   readonly audit_months: number;

@@ -14,10 +14,10 @@ export const traffic = {
   ...eventTraffic,
   /** The gateway decides by the stage's own rule; what nothing but a schedule or a stream invokes records none. */
   traced_share: limits.traces.share,
-  /** What a new environment bills until it answers, and after how many idle minutes one ends, at the soonest. */
+  /** Billed time of a new environment until it answers, and idle minutes after which one ends, at the soonest. */
   cold_start_ms: 250,
   idle_minutes: 5,
-  /** What a function bills that is only kept warm: its entry answers before any code of its own (`infra/bundle.ts`). */
+  /** Billed time of a function that is kept warm: its entry answers before any code of its own (`infra/bundle.ts`). */
   warm_up_ms: 2,
   /** Bytes of the gzipped entry of a command in the audit's bucket. */
   audit_entry_bytes: 400,

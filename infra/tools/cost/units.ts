@@ -33,7 +33,7 @@ export interface SweepUnits {
 export interface TickUnits {
   readonly prices_per_request: number;
   readonly request: RequestUnits;
-  /** What the whole request causes behind it. */
+  /** Work behind the whole request. */
   readonly behind: BackgroundWork;
 }
 
@@ -49,9 +49,9 @@ export interface MeasuredUnits {
   readonly events: EventUnits;
   /** Requests with prices: one alone, and many. */
   readonly ticks: readonly TickUnits[];
-  /** What a second of a hot set of the stream takes of the tables. */
+  /** Units of a second of a hot set of the stream. */
   readonly hot_second: Pick<SweepUnits, "read_units" | "write_units">;
-  /** What a command with one event leaves in the table, indexes included. */
+  /** Bytes that a command with one event leaves in the table, indexes included. */
   readonly stored_bytes: number;
   readonly trading: readonly TradingUnits[];
   readonly sweeps: Readonly<Record<string, SweepUnits>>;

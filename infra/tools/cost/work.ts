@@ -124,8 +124,8 @@ export function deliveryAmounts(stage: CostedStage, units: MeasuredUnits): Amoun
 }
 
 /**
- * A million prices from a bridge, each of which reaches an account with a position, in a month with so many. What the
- * prices of one request cause behind it is counted once for the request.
+ * A million prices from a bridge, each of which reaches an account with a position, in a month with so many. Work
+ * behind the prices of one request is counted once for the request.
  */
 export function tickAmounts(stage: CostedStage, tick: TickUnits, prices = million): Amounts {
   const { prices_per_request: each } = tick;

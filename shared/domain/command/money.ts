@@ -206,7 +206,7 @@ export function happened(before: Transaction, leg: LegName, evidence: Evidence):
   };
 }
 
-/** What a transaction notes of the operation that moved a leg of it, but for its identifier. */
+/** A transaction's note of the operation that moved a leg of it, without its identifier. */
 export function joinedOperation(evidence: Evidence, leg: LegName) {
   const { source, at, confirmed, feed_seq, reported_amount } = evidence;
   return {

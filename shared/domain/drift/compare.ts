@@ -139,8 +139,8 @@ export function isLeftOut(
 }
 
 /**
- * The difference of a sum of money; one whose own side is null says that theirs is more than there can be. What has
- * more digits than the currency is compared rounded, as the money of items is booked.
+ * The difference of a sum of money; one whose own side is null says that theirs is more than there can be. An amount
+ * with more digits than the currency is compared rounded, as the money of items is booked.
  */
 function moneyDifference(
   kind: "balance" | "credit",

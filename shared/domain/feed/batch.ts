@@ -100,9 +100,9 @@ export function bookedTime(reported: string | undefined, received: string): Book
 }
 
 /**
- * What a batch shows of the clock of its platform: the time of the first item that is applied at its receipt instead;
- * that it is right, where one has the time of now and none is booked at its receipt. Undefined where it shows neither:
- * what happened before says nothing of the clock, since a history may be sent again.
+ * The clock of a platform as a batch shows it: the time of the first item that is applied at its receipt instead; that
+ * it is right, where one has the time of now and none is booked at its receipt. Undefined where it shows neither: what
+ * happened before says nothing of the clock, since a history may be sent again.
  */
 export function clockOf(
   times: readonly (string | undefined)[],

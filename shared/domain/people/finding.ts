@@ -17,7 +17,7 @@ export interface FindTexts {
   readonly number?: string;
 }
 
-/** What a client is found by in one item of the table: names and email, a phone number, or the number of an account. */
+/** Texts that find a client, in one item of the table: names and email, a phone number, or the number of an account. */
 export interface Findable extends FindTexts {
   readonly tenant_id: string;
   readonly client_id: string;
@@ -87,7 +87,7 @@ function lengthOf(text: string): number {
 
 const { min_characters: shortest, max_characters: longest, min_number_digits: fewestDigits } = limits.search;
 
-/** What a search looks for in each of the texts; undefined where it has too few or too many characters. */
+/** Beginnings that a search looks for in each of the texts; undefined where it has too few or too many characters. */
 export function wantedBy(search: string): FindTexts | undefined {
   const [email, name, digits] = [foldedEmail(search), foldedName(search), foldedDigits(search)];
   const isEmail = search.includes("@");

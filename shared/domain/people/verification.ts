@@ -14,7 +14,7 @@ import {
 type VerificationStatus = Client["verification_status"];
 type Patch = UpdateClient;
 
-/** Which verification states follow which. */
+/** Verification states, each with those that may follow it. */
 const verificationMoves: Readonly<Record<VerificationStatus, readonly VerificationStatus[]>> = {
   unverified: ["pending", "verified", "rejected"],
   pending: ["verified", "rejected", "unverified"],

@@ -1,7 +1,7 @@
 import type { TransactionBody } from "../../schema/transaction.ts";
 import { parseReported } from "../money.ts";
 
-/** What an event of a transaction says for the sums: the transaction after the change, and what it was before. */
+/** Members of an event of a transaction for the sums: the transaction after the change, and before it. */
 export interface TransactionChange {
   readonly type: "transaction.created" | "transaction.updated";
   /** Time of the event, RFC 3339 UTC. */
@@ -23,7 +23,7 @@ export interface Sum {
   readonly fee_minor: bigint;
 }
 
-/** Which sums: of transactions by the day of their creation, or of settled money by the day of its settlement. */
+/** Sums of transactions by the day of their creation, or of settled money by the day of its settlement. */
 export type SumList = "created" | "settled";
 
 /** The sums of one day (UTC) in one currency, by their cells: `live_deposit_pending`, `live_deposits`. */
@@ -92,8 +92,8 @@ export class EventSums {
 }
 
 /**
- * What a change moves. A transaction counts at its status on the day of its creation. An update moves it only where its
- * status was another one: what a join of operations or the end of credit changes, no sum has.
+ * Moves of a change. A transaction counts at its status on the day of its creation. An update moves it only where its
+ * status was another one: a join of operations and the end of credit are in no sum.
  */
 function movesOf({ type, created_at, object, previous }: TransactionChange): readonly Move[] {
   const { kind, status, currency, account_type } = object;
@@ -120,7 +120,7 @@ function movesOf({ type, created_at, object, previous }: TransactionChange): rea
   return [left, entered, settled];
 }
 
-/** What money that was settled counts as: a deposit before its fee, a withdrawal after it, and either on its return. */
+/** Kinds of settled money: a deposit before its fee, a withdrawal after it, and either on its return. */
 const settlements = ["deposits", "returned_deposits", "withdrawals", "returned_withdrawals"] as const;
 
 /** One of the four sums of settled money. */

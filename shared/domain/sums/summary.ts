@@ -8,7 +8,7 @@ export interface SummaryDays {
   readonly to: string;
 }
 
-/** Which events are in sums: all up to this number. */
+/** The events in the sums: all up to this number. */
 export interface AsOf {
   readonly as_of_sequence: string;
   readonly as_of: string;

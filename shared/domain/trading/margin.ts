@@ -225,7 +225,7 @@ export function metricsAt(market: Market, { account, balance, positions }: Holdi
   return metricsOf(account, balance, valuePositions(market, positions, now), now);
 }
 
-/** What the open positions of an account allow at the newest prices. */
+/** Amounts that the open positions of an account leave at the newest prices. */
 export function marginView(market: Market, holdings: Holdings, liquidating: boolean, now: string): MarginView {
   const metrics = metricsAt(market, holdings, now);
   const backed = metrics.equity_minor - metrics.credit_minor - metrics.used_margin_minor;

@@ -3,7 +3,7 @@ import { described } from "../described.ts";
 import { Timestamp } from "../fields.ts";
 import { SignedDecimal } from "../symbol.ts";
 
-/** What the member says that keeps the figure of a platform. */
+/** Description of the member that keeps the figure of a platform. */
 export const reportedAmountText =
   "Amount as the platform reported it, where that has more digits than the currency; it is booked rounded half away " +
   "from zero. Absent otherwise.";

@@ -14,7 +14,7 @@ interface Found {
   readonly place: string;
 }
 
-/** What one order of the texts has of a search: the first ones, and whether there are more. */
+/** Findings of a search in one order of the texts: the first ones, and whether there are more. */
 interface Part {
   readonly found: readonly Found[];
   readonly ended: boolean;

@@ -47,7 +47,7 @@ const findOrders = {
 } as const satisfies Readonly<Record<keyof FindTexts, readonly [index: IndexName, order: string]>>;
 
 /**
- * What clients are found by: next to a client its names and its email address, an order of each, and its phone number;
+ * Items that find clients: next to a client its names and its email address, an order of each, and its phone number;
  * next to an account its number. The texts are in the keys of the indexes alone. A tab, which no text holds, sorts
  * before every letter: a text comes before those that it begins.
  */

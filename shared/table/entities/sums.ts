@@ -56,7 +56,7 @@ export const sums = {
   keyOf: (item: StoredSums): Key => sums.key(item.tenant_id, item.since, item),
 } satisfies Entity<StoredSums> & Record<string, unknown>;
 
-/** What a run adds to the attributes of an item; nothing where a measure does not change. */
+/** Additions of a run to the attributes of an item; none where a measure does not change. */
 export function sumAttributes(cells: DaySums["cells"]): Readonly<Record<string, number | bigint>> {
   const changes = [...cells].flatMap(([cell, sum]) => measures.map((name) => [`${cell}_${name}`, sum[name]] as const));
   return Object.fromEntries(changes.filter(([, change]) => BigInt(change) !== 0n));

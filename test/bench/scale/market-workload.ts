@@ -14,7 +14,7 @@ import { tradingFloor } from "../../support/builders/trading-floor.ts";
 /** Names of symbols of the market: so many. */
 const symbolsOf = (count: number) => Array.from({ length: count }, (_, at) => (at === 0 ? "EURUSD" : `EURUSD.${at}`));
 
-/** What the market of a brokerage is asked for. */
+/** Options of the market of a brokerage. */
 interface Market {
   readonly tenant: string;
   /** Symbols of it. */
@@ -26,7 +26,7 @@ export async function price({ tenant, count, bid, ask }: Market & { bid: string;
   const now = nowIso();
   const write = async (symbol: string): Promise<void> => {
     const quote = someQuote(symbol, [bid, ask], { time: now, received_at: now });
-    // What else stands on the quote stays: how many shards of the exposure index its symbol uses.
+    // The other members of the quote stay: how many shards of the exposure index its symbol uses.
     await changeItem(quotes.key(tenant, symbol), { set: { ...typeTag(quotes.et), ...quote, tenant_id: tenant } });
   };
   await Promise.all(symbolsOf(count).map(write));

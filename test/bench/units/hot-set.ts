@@ -15,8 +15,8 @@ function spent(calls: readonly TableCall[]) {
 }
 
 /**
- * What a second of a hot set of the stream takes of the tables: its worker serves a connection that follows the events,
- * some of which each of its looks finds, until it hands over. What it takes to publish those does not count.
+ * Units of a second of a hot set of the stream: its worker serves a connection that follows the events, some of which
+ * each of its looks finds, until it hands over. Their publication does not count.
  */
 export async function hotSecond(api: TestApi): Promise<{ readonly read_units: number; readonly write_units: number }> {
   const gateway = await startSocketEndpoint();

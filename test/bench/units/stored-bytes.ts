@@ -9,7 +9,7 @@ import { newCaller } from "../../support/emulator/request.ts";
 
 type Item = Record<string, AttributeValue>;
 
-/** What DynamoDB charges for an item, and for its entry of an index, in addition to their attributes, bytes. */
+/** Bytes that DynamoDB charges for an item, and for its entry of an index, in addition to their attributes. */
 const overhead = 100;
 const rounds = 20;
 /** Events of a round: a client, an account, and a deposit that is completed at once. */
@@ -27,8 +27,8 @@ function storedBytes(item: Item): number {
 }
 
 /**
- * What a command with one event leaves in the table for longer than a day: the resource with its entries of the ledger,
- * the event, and the page of the audit. Commands come one by one, so each page has one entry, as on a quiet stage.
+ * Bytes that a command with one event leaves in the table for longer than a day: the resource with its entries of the
+ * ledger, the event, and the page of the audit. Commands come one by one, so a page has one entry, as on a quiet stage.
  */
 export async function storedOfCommand(api: TestApi): Promise<number> {
   const caller = newCaller();

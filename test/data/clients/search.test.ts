@@ -143,7 +143,7 @@ describe("a search over many clients", () => {
       api.watched.takeCalls();
       const { status, body } = await searchOf(caller, search, limit);
       const calls = api.watched.takeCalls().map(({ operation }) => operation);
-      // What is left of some beginnings is a single letter.
+      // Some beginnings fold to a single letter.
       if (modelFold(search, search.includes("@")).length < 2) {
         expect([search, status]).toEqual([search, 400]);
         continue;

@@ -51,7 +51,7 @@ function grouped(transactions: Iterable<Told>): Record<string, Row> {
 
 const cents = (text: string) => Math.round(Number(text) * 100);
 
-/** What a replay of `/events` up to a number gives: by the statuses that it sees, not by what events say of before. */
+/** Sums by a replay of `/events` up to a number: by the statuses that it sees, not by `previous` of events. */
 async function replayed(caller: TestCaller, to: number) {
   const known = new Map<string, Told>();
   const money: Record<string, number[]> = {};

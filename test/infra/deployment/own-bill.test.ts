@@ -145,12 +145,12 @@ function idle(): number {
   const sources = ofType(stageOf(), "AWS::Lambda::EventSourceMapping").map(({ properties }) => properties);
   const queues = sources.filter(({ EventSourceArn: source }) => !JSON.stringify(source).includes("StreamArn"));
   const fifoQueues = ofType(stageOf(), "AWS::SQS::Queue").filter(({ properties }) => properties["FifoQueue"] === true);
-  // What a failure queue holds is read by people.
+  // People read the content of a failure queue.
   const ordered = fifoQueues.filter(({ properties }) => properties["RedrivePolicy"] !== undefined).length;
   // Five pollers of a queue, each of which waits for 20 seconds.
   const asking = (15 * minutes) / 1e6;
   const polled = asking * (queues.length * usd("sqs_per_million_requests") + ordered * 0.1);
-  // What each run reads, waits for, and how often it comes; one that comes more rarely than each five minutes starts.
+  // Reads and waits of each run, and how often it comes; one that comes more rarely than each five minutes starts.
   const runs = [
     ["provision", 28, 126, 1],
     ["sweep-events", 140, 42, 1],

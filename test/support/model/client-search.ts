@@ -1,6 +1,6 @@
 /** A model of the search of clients, written from what it promises: it folds every text and looks at every client. */
 
-/** What the model knows of a client. */
+/** A client of the model. */
 export interface ModelClient {
   readonly id: string;
   readonly first_name: string | null;

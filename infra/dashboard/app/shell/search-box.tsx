@@ -79,7 +79,7 @@ export function SearchBox() {
   );
 }
 
-/** Looks for clients while a text is typed. What comes after the text was changed or left is dropped. */
+/** Looks for clients while a text is typed. Answers after the text was changed or left are dropped. */
 function useSuggestions(
   text: string,
   maySearch: boolean,

@@ -49,7 +49,7 @@ interface Step {
   readonly take: (state: PreviewState, market: Market, context: Context) => Taken;
 }
 
-/** What an account comes to, or why a step has no number. */
+/** State of an account after the steps, or why a step has no number. */
 export type Previewed =
   | { readonly ok: true; readonly body: MarginPreviewBody }
   | { readonly ok: false; readonly refusal: Refusal };
@@ -223,7 +223,7 @@ function tradesAfter(before: PreviewState["trades"], changes: readonly TradingCh
   return after;
 }
 
-/** What a step books of trading, from its ledger entries. */
+/** Bookings of a step of trading, from its ledger entries. */
 function resultOf(pointer: string, changes: readonly TradingChange[], { account, balance }: PreviewState) {
   const entries = changes.flatMap((change) =>
     change.op === "create" && change.entity === "ledger" ? [change.item as Ledger] : [],

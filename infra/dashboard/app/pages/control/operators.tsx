@@ -223,7 +223,7 @@ function Handover({ id }: { readonly id: string }) {
       ))}
       {proposals.map((proposal) => (
         <p key={`${proposal.resource_id} ${proposal.change}`}>
-          Open proposal: <Go to={proposalPath(proposal)}>{nounOf(proposal.change)}</Go>, {nounOf(proposal.part)}, until{" "}
+          Open proposal: <Go to={pathOf(proposal)}>{nounOf(proposal.change)}</Go>, {nounOf(proposal.part)}, until{" "}
           <Clock at={proposal.expires_at} />.
         </p>
       ))}
@@ -251,11 +251,11 @@ const ownWords: Readonly<Record<string, string>> = {
   proposal: "resolution of a drift",
 };
 
-/** What is proposed, or what part an operator has in it, in words. */
+/** A proposal, or an operator's part in it, in words. */
 const nounOf = (name: string) => ownWords[name] ?? inWords(name);
 
 /** Where a proposal is decided. */
-function proposalPath({ resource_type, resource_id: id, source_id }: Place): string {
+function pathOf({ resource_type, resource_id: id, source_id }: Place): string {
   if (resource_type === "operator") return addressWith("/operators", { open: id });
   if (resource_type === "settings") return "/settings";
   if (resource_type === "account") return `/accounts/${id}`;
