@@ -2,7 +2,7 @@ import { BatchWriteItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb"
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { TransactionBody } from "../../../shared/schema/transaction.ts";
-import { events, sequences } from "../../../shared/table/entities.ts";
+import { applicationRefs, events, sequences } from "../../../shared/table/entities.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { itemsOf } from "../../support/emulator/raw-table.ts";
@@ -249,8 +249,24 @@ describe("sums of events", () => {
     expect(as_of >= began).toBe(true);
   });
 
-  it("go on with the other brokerages where one fails, and the run says so", async () => {
-    expect(await handler({}, lambdaContext(60_000))).toEqual({ done: 0, failed: 0 });
+  it("of the other brokerages are added where one fails, and the run says so", async () => {
+    const callers = [newCaller(), newCaller()];
+    for (const { tenant_id, application_id: id, client_id } of callers) {
+      const ref = { owner_tenant_id: tenant_id, application_id: id, client_id };
+      const Item = marshall({ ...applicationRefs.key(client_id), et: applicationRefs.et, ...ref });
+      await api.emulator.client.send(new PutItemCommand({ TableName: api.emulator.tableName, Item }));
+    }
+    for (const caller of callers) await putDeposits(caller, 1);
+    const failing = String(callers[0]?.tenant_id);
+    api.watched.interfere = ({ operation, input }) =>
+      operation === "TransactWriteItems" && JSON.stringify(input).includes(failing)
+        ? failure("ResourceNotFoundException")
+        : undefined;
+    const run = () => handler({}, lambdaContext(60_000));
+    await expect(run()).rejects.toThrow("The transactions of 1 brokerages could not be summed.");
+    api.watched.interfere = () => undefined;
+    expect(await run()).toEqual({ done: 1, failed: 0 });
+    expect(await run()).toEqual({ done: 0, failed: 0 });
   });
 });
 
