@@ -54,6 +54,8 @@ export interface StageConfig {
   readonly methodThrottle: Throttle;
   /** The same of each method that needs no token: it is the only wall of the token endpoints and the documents. */
   readonly openThrottle: Throttle;
+  /** The same of the two descriptions of the API, whose answers are a thousand times as long: their transfer costs. */
+  readonly documentThrottle: Throttle;
   /**
    * Invocations of the deliverer at the same time, each with up to ten deliveries. They are reserved, as those of the
    * evaluator and the publisher are, so an account needs a concurrency of 100 more than all of them (infra/README.md).
@@ -139,6 +141,7 @@ export const apiVersion = "v2";
 const { gateway_per_second, gateway_burst } = limits.rate;
 const planThrottle: Throttle = { ratePerSecond: gateway_per_second, burst: gateway_burst };
 const openThrottle: Throttle = { ratePerSecond: 100, burst: 200 };
+const documentThrottle: Throttle = { ratePerSecond: 10, burst: 20 };
 const quoteThrottle: Throttle = { ratePerSecond: 100, burst: 200 };
 
 function claimsOf(stage: Stage): Pick<StageConfig, "tokenIssuer" | "tokenAudience"> {
@@ -160,6 +163,7 @@ const configs: Record<Stage, StageConfig> = {
     quoteThrottle,
     methodThrottle: { ratePerSecond: 500, burst: 1000 },
     openThrottle,
+    documentThrottle,
     deliveries: { firstConcurrency: 6, unprovenConcurrency: 2, retryConcurrency: 2 },
     publishing: { concurrency: 4, fanOutConcurrency: 2, streamShards: 16, refusalConcurrency: 2 },
     evaluations: { concurrency: 4 },
@@ -188,6 +192,7 @@ const configs: Record<Stage, StageConfig> = {
     quoteThrottle,
     methodThrottle: { ratePerSecond: 2000, burst: 4000 },
     openThrottle,
+    documentThrottle,
     deliveries: { firstConcurrency: 35, unprovenConcurrency: 5, retryConcurrency: 10 },
     publishing: { concurrency: 20, fanOutConcurrency: 10, streamShards: 16, refusalConcurrency: 2 },
     evaluations: { concurrency: 19 },

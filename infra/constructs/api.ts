@@ -26,6 +26,7 @@ import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
 import { limits } from "../../shared/limits.ts";
 import type { Route } from "../../shared/routes/route.ts";
+import { getAsyncApi, getOpenApi } from "../../shared/routes/service.ts";
 import { originVariable } from "../../shared/runtime/origin.ts";
 import { apiVersion, functionName, type StageConfig, serviceName, type Throttle } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
@@ -168,7 +169,9 @@ export class Api extends Construct {
   }
 
   private makeRestApi(accessLogs: LogGroup, originSecret: string, openRoutes: readonly Route[]): RestApi {
-    const { stage, methodThrottle, openThrottle } = this.config;
+    const { stage, methodThrottle, openThrottle, documentThrottle } = this.config;
+    const documents: readonly string[] = [getOpenApi.path, getAsyncApi.path];
+    const throttleOf = (path: string) => stageThrottling(documents.includes(path) ? documentThrottle : openThrottle);
     const everywhere = { loggingLevel: MethodLoggingLevel.ERROR, dataTraceEnabled: false };
     const restApi = new RestApi(this, "RestApi", {
       restApiName: `${serviceName}-${stage}`,
@@ -189,10 +192,7 @@ export class Api extends Construct {
         ...stageThrottling(methodThrottle),
         // Settings of a method replace all settings of the stage.
         methodOptions: Object.fromEntries(
-          openRoutes.map(({ path, method }) => [
-            `${path}/${method}`,
-            { ...everywhere, ...stageThrottling(openThrottle) },
-          ]),
+          openRoutes.map(({ path, method }) => [`${path}/${method}`, { ...everywhere, ...throttleOf(path) }]),
         ),
       },
     });

@@ -188,10 +188,12 @@ describe("gateway", () => {
     expect(at(properties["MethodSettings"], 0)).toMatchObject({ DataTraceEnabled: false, LoggingLevel: "ERROR" });
     const open = routes.filter(({ auth, stages }) => auth !== "token" && stages.includes("sandbox"));
     expect(open.map(({ path }) => path)).toEqual(expect.arrayContaining(["/oauth/token", "/oauth/revoke", "/health"]));
+    const rateOf = (path: string) => (/^\/(?:open|async)api\.json$/.test(path) ? 10 : 100);
     expect(list(properties["MethodSettings"]).slice(1)).toEqual(
       open.map(({ path, method }) => ({
         ...{ HttpMethod: method, ResourcePath: `/${path.replaceAll("/", "~1")}` },
-        ...{ DataTraceEnabled: false, LoggingLevel: "ERROR", ThrottlingRateLimit: 100, ThrottlingBurstLimit: 200 },
+        ...{ DataTraceEnabled: false, LoggingLevel: "ERROR" },
+        ...{ ThrottlingRateLimit: rateOf(path), ThrottlingBurstLimit: 2 * rateOf(path) },
       })),
     );
     // The trace that a line of this log names is the one of the functions.
