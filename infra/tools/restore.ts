@@ -1,9 +1,20 @@
 import { stages } from "../../shared/routes/route.ts";
 import { helpAsked, oneOf, readArguments, runCommand, UsageError } from "../../shared/runtime/command-line.ts";
 import { functionName } from "../stages.ts";
-import { invokeFunction, localRunner } from "./operator.ts";
+import { awsAdvice, invokeFunction, localRunner } from "./operator.ts";
+import { nextSteps, restoreFrom } from "./restore/from.ts";
 
-const help = `Numbers the events of a restored brokerage above all that receivers have seen, and announces it.
+const help = `Restores a stage to a moment, or numbers the events of one brokerage on by hand.
+
+npm run restore -- from --at <time> [options]
+  --at <time>           moment that is restored, such as 2026-01-31T12:00:00Z
+  --stage <stage>       ${stages.join(" or ")} (default production)
+  --table <name>        table of the stage (default: the one that its functions use)
+  --journal <file>      where it notes what is done (default .local/restore-<stage>.json)
+  --stopped             says that nothing writes any more; without it the table is restored and nothing else
+
+It restores into a new table, notes the numbers of events, compares, takes the audit over, sets the table up, numbers
+the events on and says how the stage is switched over. A run that was ended goes on with its step when it is repeated.
 
 npm run restore -- numbers --brokerage <id> --last-valid <n> --after <n> --restored-to <time> [options]
   --brokerage <id>      brokerage, brk_...
@@ -32,24 +43,49 @@ function inOptions(error: unknown): unknown {
   return new UsageError(error.message.replaceAll(/[a-z]+(?:_[a-z]+)+/g, (member) => optionOf[member] ?? member));
 }
 
+async function restored(values: {
+  readonly at?: string;
+  readonly stage?: string;
+  readonly table?: string;
+  readonly journal?: string;
+  readonly stopped: boolean;
+}): Promise<void> {
+  const stage = oneOf("stage", values.stage ?? "production", stages);
+  const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(values.at ?? "") ? values.at : undefined;
+  if (at === undefined || Number.isNaN(Date.parse(at))) {
+    throw new UsageError("--at must be a moment in UTC such as 2026-01-31T12:00:00Z.");
+  }
+  const journal = values.journal ?? `.local/restore-${stage}.json`;
+  const options = { stage, at, table: values.table, journal, isStopped: values.stopped };
+  const done = await restoreFrom(options, console.error).catch((error: unknown) => {
+    throw awsAdvice(error, (text) => `AWS refused a step: ${text}. Repeat the command when that is mended.`);
+  });
+  console.log(nextSteps(done));
+}
+
 await runCommand(async () => {
   if (helpAsked(help)) return;
   const { values, positionals } = readArguments(
     {
+      at: { type: "string" },
+      table: { type: "string" },
+      journal: { type: "string" },
+      stopped: { type: "boolean", default: false },
       brokerage: { type: "string" },
       "last-valid": { type: "string" },
       after: { type: "string" },
       "restored-to": { type: "string" },
-      stage: { type: "string", default: "sandbox" },
+      stage: { type: "string" },
       local: { type: "boolean", default: false },
     },
     { positionals: 1 },
   );
   const [word] = positionals;
+  if (word === "from") return await restored(values);
   if (word !== "numbers") {
-    throw new UsageError(`The first argument must be numbers${word === undefined ? "" : `, not "${word}"`}.`);
+    throw new UsageError(`The first argument must be from or numbers${word === undefined ? "" : `, not "${word}"`}.`);
   }
-  const stage = oneOf("stage", values.stage, stages);
+  const stage = oneOf("stage", values.stage ?? "sandbox", stages);
   const request = {
     ...{ tenant_id: values.brokerage, last_valid_sequence: values["last-valid"] },
     ...{ after_sequence: values.after, restored_to: values["restored-to"] },

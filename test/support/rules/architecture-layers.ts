@@ -115,7 +115,8 @@ const layers: readonly Layer[] = [
     // the order of replies from their schemas, and the kinds of events from the description. The operator's command
     // checks its request before it sends it. The simulated venue keeps money in the digits of its currency. The
     // dashboard's distribution shows what the API looks for. Stages have the published hosts. An export of the audit is
-    // checked by the rules that made its chain. The cost of a stage is calculated with the prices of usage.
+    // checked by the rules that made its chain. The cost of a stage is calculated with the prices of usage. The
+    // events of a restored table are numbered on before any function uses it.
     values: [
       "shared/routes/",
       "shared/currencies.ts",
@@ -124,6 +125,7 @@ const layers: readonly Layer[] = [
       "shared/runtime/origin.ts",
       "shared/table/table-shape.ts",
       "shared/table/entities.ts",
+      "shared/events/resume.ts",
       "shared/schema/problem.ts",
       "shared/schema/member-order.ts",
       "shared/schema/provision.ts",
