@@ -9,7 +9,7 @@ import { callbackResponses, callbacksOf, eventReplies, eventSchemas, subscribes 
 import { type JsonObject, type Narrowing, narrow, type OpenApi, type Operation } from "./document.ts";
 import { examplePage, replyExamples } from "./examples.ts";
 import { headerComponents } from "./headers.ts";
-import { operationIdOf } from "./links.ts";
+import { linkComponents, operationIdOf } from "./links.ts";
 import { keptHours, parameterComponents, parametersOf, type SharedParameters } from "./parameters.ts";
 import { printedJson } from "./print.ts";
 import { problemExamples, problemSchema } from "./problems.ts";
@@ -125,6 +125,7 @@ export function buildOpenApi({ rows = routes, ...narrowing }: Narrowing & { rows
       securitySchemes: securitySchemes(rows),
       parameters: shared,
       headers: headerComponents,
+      links: linkComponents(rows),
       responses: { ...responseComponents(rows), ...(rows.some(subscribes) ? callbackResponses : {}) },
       examples: { ...repliesOf(rows), ...problemExamples() },
       schemas: schemasOf(rows),

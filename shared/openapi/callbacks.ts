@@ -1,6 +1,5 @@
 import type { $ZodType } from "zod/v4/core";
 import { eventScopes } from "../event-scopes.ts";
-import { limits } from "../limits.ts";
 import { personalMembers } from "../personal-members.ts";
 import type { Route } from "../routes/route.ts";
 import { LiquidatedAccount } from "../schema/account.ts";
@@ -167,12 +166,7 @@ function deliveryOf(kind: EventType, rows: readonly Route[]): JsonObject {
     operationId: `receive${eventComponent(kind)}`,
     tags: ["Webhooks"],
     summary: `\`${kind}\``,
-    description:
-      `Respond with any 2xx status within ${limits.webhooks.attempt_timeout_ms / 1000} seconds and process the event ` +
-      "afterwards. Verify one of the two signatures before you trust the content. Deliveries may arrive more than " +
-      "once and in any order: detect duplicates by `webhook-id`. " +
-      orderOf(kind) +
-      " A failed attempt is retried after 1 minute, 5 minutes, 30 minutes, 2 hours and 24 hours.",
+    description: `${orderOf(kind)} The tag Webhooks says how to receive events.`,
     security: [],
     parameters: Object.keys(deliveryParameters).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     requestBody: { required: true, content: { "application/json": { schema, ...example } } },

@@ -26,6 +26,7 @@ export interface OpenApi {
     };
     parameters: Record<string, JsonObject>;
     headers: Record<string, JsonObject>;
+    links: Record<string, JsonObject>;
     responses: Record<string, JsonObject>;
     examples: Record<string, JsonObject>;
     schemas: Record<string, JsonObject>;

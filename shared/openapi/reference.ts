@@ -13,6 +13,7 @@ const options = {
   nativeScrollbars: true,
   scrollYOffset: 0,
   downloadFileName: "openapi.json",
+  showExtensions: ["x-extensible-enum"],
   theme: {
     spacing: { sectionVertical: 28 },
     colors: {

@@ -92,8 +92,9 @@ const componentKinds = new Set(["object", "record", "enum"]);
 
 const referencePrefix = "#/components/schemas/";
 
-/** `CurrencyValue` is the open copy of `Currency`. */
+/** `CurrencyValue` is the open copy of `Currency`, and `NullableCurrency` may be null. */
 const openSuffix = "Value";
+const nullablePrefix = "Nullable";
 
 /** Reference to a component: `#/components/schemas/<name>`. */
 export function referenceTo(name: string): string {
@@ -182,9 +183,10 @@ function openName(name: string): string {
   return `${name}${openSuffix}`;
 }
 
-/** Name of the component that an open copy is of; another name is returned as it is. */
-export function closedName(name: string): string {
-  return name.endsWith(openSuffix) ? name.slice(0, -openSuffix.length) : name;
+/** Name of the component that one is an open or a nullable form of; another name is returned as it is. */
+export function plainName(name: string): string {
+  const closed = name.endsWith(openSuffix) ? name.slice(0, -openSuffix.length) : name;
+  return closed.startsWith(nullablePrefix) ? closed.slice(nullablePrefix.length) : closed;
 }
 
 /** Whether a component, or one that it refers to, has an enumeration of several values. */
@@ -223,13 +225,16 @@ function convert(roots: readonly $ZodType[]): Record<string, JsonObject> {
     registry.add(root, { id: componentName(root, "page") });
   }
   const { schemas } = z.toJSONSchema(registry, { target: "openapi-3.0", io: "input", uri: referenceTo, override });
-  const plain = schemas as unknown as Record<string, JsonObject>;
-  return Object.fromEntries(
-    Object.entries(plain).map(([name, { $id, $schema, id, ...json }]) => [
-      name,
-      inlineNullable(json, plain) as JsonObject,
+  const named = Object.entries(schemas as unknown as Record<string, JsonObject>).map(
+    ([name, { $id, $schema, id, ...json }]) => [name, json] as const,
+  );
+  const plain = Object.fromEntries(
+    named.flatMap(([name, json]) => [
+      [name, json],
+      [nullableName(name), orNull(json)],
     ]),
   );
+  return withNullableReferences(plain) as Record<string, JsonObject>;
 }
 
 const control = String.raw`\x00-\x1f\x7f-\x9f`;
@@ -305,19 +310,23 @@ function override({ zodSchema, jsonSchema }: { zodSchema: $ZodType; jsonSchema: 
   }
 }
 
-/**
- * Replaces a nullable reference by a copy of the component: in 3.0.3, `nullable` next to `allOf` does not admit null.
- */
-function inlineNullable(node: unknown, components: Record<string, JsonObject>): unknown {
+/** A component that may be null. */
+function orNull(json: JsonObject): JsonObject {
+  return { ...json, nullable: true, ...(Array.isArray(json["enum"]) ? { enum: [...json["enum"], null] } : {}) };
+}
+
+/** Name of the form of a component that may be null. */
+function nullableName(name: string): string {
+  return `${nullablePrefix}${name}`;
+}
+
+/** Refers to the nullable form of a component: in 3.0.3, `nullable` next to `allOf` does not admit null. */
+function withNullableReferences(node: unknown): unknown {
   return mapObjects(node, (json) => {
     const [only] = Array.isArray(json["allOf"]) ? (json["allOf"] as JsonObject[]) : [];
-    const target = String(only?.["$ref"] ?? "").slice(referencePrefix.length);
-    if (json["nullable"] !== true || components[target] === undefined) return json;
-    const { $id, $schema, id, ...component } = components[target];
-    const { allOf, ...rest } = json;
-    const copy: JsonObject = { ...component, ...rest };
-    if (Array.isArray(copy["enum"])) copy["enum"] = [...copy["enum"], null];
-    return inlineNullable(copy, components) as JsonObject;
+    if (json["nullable"] !== true || typeof only?.["$ref"] !== "string") return json;
+    const { nullable: _, ...rest } = json;
+    return { ...rest, allOf: [{ $ref: referenceTo(nullableName(only["$ref"].slice(referencePrefix.length))) }] };
   });
 }
 

@@ -1,6 +1,7 @@
+import { limits } from "../limits.ts";
 import type { Scope } from "../schema/scope.ts";
 import type { JsonObject } from "./document.ts";
-import { closedName } from "./schemas.ts";
+import { plainName } from "./schemas.ts";
 
 /** Descriptions of the scopes. */
 export const scopeTexts: Readonly<Record<Scope, string>> = {
@@ -89,7 +90,13 @@ export const tagTexts: Readonly<Record<string, string>> = {
   Events: "Events of the brokerage, numbered in order. Read them here or receive them by webhook.",
   Audit: "What applications and operators asked for: entries that are linked by hashes, so that a change is found.",
   Reports: "Sums over the money of the brokerage, and what it used of the service.",
-  Webhooks: "Webhook endpoints, and every attempt to deliver an event.",
+  Webhooks: [
+    "Webhook endpoints, and every attempt to deliver an event.",
+    `Respond to a delivery with any 2xx status within ${limits.webhooks.attempt_timeout_ms / 1000} seconds and ` +
+      "process the event afterwards. Verify one of the two signatures before you trust the content. Deliveries may " +
+      "arrive more than once and in any order: detect duplicates by `webhook-id`. A failed attempt is retried after " +
+      "1 minute, 5 minutes, 30 minutes, 2 hours and 24 hours.",
+  ].join("\n\n"),
   Stream: "Tickets for the WebSocket stream, which sends events, accounts, quotes and commands as they change.",
   Sandbox: "Operations of the sandbox only: control the market and simulate external providers.",
   Service: "The calling application, the policies of the brokerage and the service itself.",
@@ -131,6 +138,11 @@ const componentTexts: Readonly<Record<string, string>> = {
   EventKind: "An event type, with its schema and a sample.",
   EventTypeCatalogue: "All event types.",
   KeySet: "Public keys for verifying access tokens (RFC 7517).",
+  ClientSummary: "A client in short.",
+  CloseReason: "Why a trade was closed.",
+  DeliveryError: "Why an attempt failed.",
+  ProposedReset: "A reset of an operator's credentials that a second owner must accept.",
+  RejectReason: "Why an order was rejected.",
   Command: "An instruction to a trading platform about one account: its money, its positions or its terms.",
   CommandNotice: "A command in its events, by its identifiers; `GET` returns what it does and how it ended.",
   CommandStatus: "Command status.",
@@ -153,6 +165,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   FeedSource: "A connected trading platform.",
   LedgerEntry: "A posting on an account; immutable.",
   LedgerKind: "Type of a ledger entry. New types may be added within a version.",
+  PageInfo: "What a list says of the page that it returns.",
   Links: "Links to the resource itself and to related resources, by relation.",
   Metadata: "Your own keys and values, stored with the resource.",
   MetadataPatch: "Your own keys and values; null removes a key, other keys are unchanged.",
@@ -254,7 +267,6 @@ const componentTexts: Readonly<Record<string, string>> = {
 
 /** A component schema with its description, if it has one. */
 export function withText(component: string, schema: JsonObject): JsonObject {
-  const text =
-    componentTexts[closedName(component)] ?? (component.endsWith("List") ? "One page of a list." : undefined);
+  const text = componentTexts[plainName(component)] ?? (component.endsWith("List") ? "One page of a list." : undefined);
   return text === undefined ? schema : { ...schema, description: text };
 }

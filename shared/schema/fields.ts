@@ -253,23 +253,23 @@ export function listOf(pattern: string, most: number, what: string) {
     );
 }
 
+/** What a list says of the page that it returns. */
+export const PageInfo = z.object({
+  limit: described(z.int(), "Page size that was applied."),
+  has_more: described(z.boolean(), "Whether there is a next page."),
+  unreadable: described(
+    z.optional(z.int()),
+    "Number of resources left out because their stored items cannot be read; absent when there is none.",
+  ),
+});
+
 /** One page of a list. */
 // @__NO_SIDE_EFFECTS__
 export function page<T extends z.ZodMiniType>(item: T) {
   return z.object({
     object: described(z.literal("list"), "Resource type; always this value."),
     data: described(z.array(item), "Resources on this page."),
-    page: described(
-      z.object({
-        limit: described(z.int(), "Page size that was applied."),
-        has_more: described(z.boolean(), "Whether there is a next page."),
-        unreadable: described(
-          z.optional(z.int()),
-          "Number of resources left out because their stored items cannot be read; absent when there is none.",
-        ),
-      }),
-      "Information about the page.",
-    ),
+    page: described(PageInfo, "Information about the page."),
     _links: described(Links, "Links to this page and to neighbouring pages, by relation."),
   });
 }
