@@ -32,6 +32,7 @@ const longForms: Readonly<Record<string, LongForm>> = {
     env: { APPROVED_RUNS: "2500", APPROVED_SEED: String(Date.now() % 1e9) },
     file: "test/domain/command/approved-books.test.ts",
   },
+  search: { env: { SEARCH_CLIENTS: "50000", SEARCH_RUNS: "300" }, file: "test/data/clients/search.test.ts" },
   filters: { env: { FILTER_SORTS: "both" }, file: "test/data/filters.test.ts" },
   fuzz: { env: { FUZZ_RUNS: "2000", FUZZ_SEED: String(Date.now() % 1e9) }, file: "test/http/fuzz.test.ts" },
   linters: { env: { LINTERS: "all" }, file: "test/http/linters.test.ts" },

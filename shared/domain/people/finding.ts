@@ -75,7 +75,7 @@ export function foldedEmail(text: string): string {
 }
 
 /** The digits of a phone number or of the number of an account; undefined for any other text. */
-export function foldedDigits(text: string): string | undefined {
+function foldedDigits(text: string): string | undefined {
   const digits = text.normalize("NFKC").replace(/[\s+]/gu, "");
   return /^\d+$/.test(digits) ? digits : undefined;
 }
