@@ -1,6 +1,6 @@
 import { tradeBody } from "../../shared/domain/trading/trade.ts";
+import { pageWithClients } from "../../shared/http/clients/expand.ts";
 import { list } from "../../shared/http/operations.ts";
-import { pageReply } from "../../shared/http/page.ts";
 import { listClientTrades } from "../../shared/routes/clients.ts";
 import { ref } from "../../shared/table/store.ts";
 import { pageOfClientTrades } from "../../shared/trading/pages.ts";
@@ -12,5 +12,5 @@ export const handler = await list(listClientTrades, async ({ path, caller, place
     load({ client: ref.client(id) }),
     pageOfClientTrades(caller.tenant_id, place, id),
   ]);
-  return client && pageReply(place, page, tradeBody);
+  return client && pageWithClients({ place, caller }, page, tradeBody, ({ client_id }) => client_id);
 });

@@ -1,6 +1,6 @@
 import { tradeBody } from "../../shared/domain/trading/trade.ts";
+import { pageWithClients } from "../../shared/http/clients/expand.ts";
 import { list } from "../../shared/http/operations.ts";
-import { pageReply } from "../../shared/http/page.ts";
 import { listTrades } from "../../shared/routes/trading.ts";
 import { pageOfTrades } from "../../shared/trading/pages.ts";
 
@@ -8,5 +8,5 @@ import { pageOfTrades } from "../../shared/trading/pages.ts";
 export const handler = await list(listTrades, async ({ caller, place, query }) => {
   const { account_id: account } = query;
   const page = await pageOfTrades(caller.tenant_id, place, account === undefined ? undefined : [account]);
-  return pageReply(place, page, tradeBody);
+  return pageWithClients({ place, caller }, page, tradeBody, ({ client_id }) => client_id);
 });

@@ -1,15 +1,16 @@
 import { unbooked } from "../../shared/domain/internal-money/transaction-names.ts";
 import { transactionBody } from "../../shared/domain/transaction.ts";
+import { pageWithClients } from "../../shared/http/clients/expand.ts";
 import { listParameter } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
-import { pageReply } from "../../shared/http/page.ts";
 import { listTransactions } from "../../shared/routes/transactions.ts";
 import { TransactionKind } from "../../shared/schema/transaction.ts";
 import { transactions } from "../../shared/table/entities.ts";
 import { pageOfTransactions } from "../../shared/trading/transaction-pages.ts";
 
 /** `GET /transactions`: reads the narrowest partitions that contain the result. */
-export const handler = await list(listTransactions, async ({ caller: { tenant_id: tenant }, place, query }) => {
+export const handler = await list(listTransactions, async ({ caller, place, query }) => {
+  const { tenant_id: tenant } = caller;
   const { account_id: account, client_id: client } = query;
   const kinds = listParameter(query, "kind") ?? TransactionKind.options;
   const statuses = listParameter(query, "status");
@@ -24,5 +25,6 @@ export const handler = await list(listTransactions, async ({ caller: { tenant_id
         : states !== undefined
           ? ({ index: "state", partitions: states } as const)
           : ({ index: "list", partitions: [transactions.all(tenant)] } as const);
-  return pageReply(place, await pageOfTransactions(tenant, place, source), transactionBody);
+  const page = await pageOfTransactions(tenant, place, source);
+  return pageWithClients({ place, caller }, page, transactionBody, ({ client_id }) => client_id);
 });

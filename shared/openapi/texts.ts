@@ -131,6 +131,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   AuditedResource: "A resource that an audit entry names.",
   BrokenLink: "The first place where the audit log is not what was written.",
   BrokerageClient: "A person or company that owns trading accounts.",
+  ClientSummary: "A client in short.",
   BrokerageEvent: "A change of a resource; immutable. Webhooks carry it as `GET /events/{id}` returns it.",
   Currency: "Currency of an account: an ISO 4217 code, a crypto asset, or a cent currency such as USC.",
   EventType: "Event type. New types may be added within a version.",

@@ -34,7 +34,7 @@ export const listAccounts = route({
   grants: ["query:list", "query:state", "read", "query", "read:quotes"],
   query: ListAccountsQuery,
   reply: page(TradingAccount),
-  refusals: ["invalid_cursor"],
+  refusals: ["invalid_cursor", "insufficient_scope"],
 });
 
 /** `POST /accounts` */
@@ -297,7 +297,7 @@ export const listMarginWatch = route({
   grants: ["query:list", "read", "query", "read:quotes"],
   query: ListMarginWatchQuery,
   reply: page(WatchedAccount),
-  refusals: ["invalid_cursor"],
+  refusals: ["invalid_cursor", "insufficient_scope"],
 });
 
 /** Rows of the account endpoints. */

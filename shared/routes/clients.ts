@@ -104,7 +104,7 @@ export const listClientAccounts = route({
   grants: ["query:list", "query:owner", "read", "query", "read:quotes"],
   query: ListAccountsQuery,
   reply: page(TradingAccount),
-  refusals: ["invalid_cursor"],
+  refusals: ["invalid_cursor", "insufficient_scope"],
 });
 
 /** `GET /clients/{id}/transactions` */
@@ -137,7 +137,7 @@ export const listClientTrades = route({
   grants: ["query:owner", "query:client", "read"],
   query: ListTradesQuery,
   reply: page(Trade),
-  refusals: ["invalid_cursor"],
+  refusals: ["invalid_cursor", "insufficient_scope"],
 });
 
 /** Rows of the client endpoints. */

@@ -94,7 +94,7 @@ export const listDrift = route({
   grants: ["read", "query:list"],
   query: ListDriftQuery,
   reply: page(Drift),
-  refusals: ["invalid_cursor"],
+  refusals: ["invalid_cursor", "insufficient_scope"],
 });
 
 /** `GET /drift/{id}` */

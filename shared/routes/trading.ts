@@ -18,7 +18,7 @@ export const listTrades = route({
   grants: ["query:list", "query:state", "query:owner", "query:client", "read"],
   query: ListTradesQuery,
   reply: page(Trade),
-  refusals: ["invalid_cursor"],
+  refusals: ["invalid_cursor", "insufficient_scope"],
 });
 
 /** `GET /trades/{id}` */
@@ -50,7 +50,7 @@ export const listPositions = route({
   grants: ["query:list", "query:state", "query:owner", "read", "query", "read:quotes"],
   query: ListPositionsQuery,
   reply: page(Position),
-  refusals: ["invalid_cursor"],
+  refusals: ["invalid_cursor", "insufficient_scope"],
 });
 
 /** `GET /positions/{id}` */
@@ -80,7 +80,7 @@ export const listOrders = route({
   grants: ["query:list", "query:owner", "read"],
   query: ListOrdersQuery,
   reply: page(Order),
-  refusals: ["invalid_cursor"],
+  refusals: ["invalid_cursor", "insufficient_scope"],
 });
 
 /** `GET /orders/{id}` */

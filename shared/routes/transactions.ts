@@ -46,7 +46,7 @@ export const listTransactions = route({
   grants: ["query:list", "query:state", "query:owner", "query:client", "read"],
   query: ListTransactionsQuery,
   reply: page(Transaction),
-  refusals: ["invalid_cursor"],
+  refusals: ["invalid_cursor", "insufficient_scope"],
 });
 
 /** Events of a new deposit or withdrawal, which may be completed at once or issue a command. */

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { limits } from "../limits.ts";
+import { clientExpansion, expandedClient } from "./client.ts";
 import { described } from "./described.ts";
 import { PendingTerms } from "./feed/pending-terms.ts";
 import {
@@ -202,7 +203,7 @@ export const AccountMetrics = z.object({
 
 /** Query of `GET /accounts/margin_watch`. */
 export const ListMarginWatchQuery = z.strictObject({
-  ...pageParameters,
+  ...{ ...pageParameters, ...clientExpansion },
   margin_status: described(z.optional(setOf(MarginStatus.options)), "Margin statuses, separated by commas."),
   sort: described(z.optional(z.enum(["margin_level"])), "Sort order; a leading hyphen means descending."),
 });
@@ -218,6 +219,7 @@ export const WatchedAccount = z.object({
     "Margin level that was last recorded; the list is sorted by it.",
   ),
   liquidating: described(z.boolean(), "Whether a stop-out is closing the account's positions."),
+  ...expandedClient,
 });
 
 /** Query of `GET /accounts`. */
@@ -232,6 +234,7 @@ export const ListAccountsQuery = z.strictObject({
   platform_login: described(z.optional(identifier(64)), "Login on the trading platform."),
   margin_status: described(z.optional(setOf(MarginStatus.options)), "Margin statuses, separated by commas."),
   sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
+  ...clientExpansion,
 });
 
 /** An account in responses; its amounts are computed from its balance item. */
@@ -296,6 +299,7 @@ export const TradingAccount = z.object({
   disabled_reason: described(z.nullable(z.string()), "Reason for disabling; null if it is not disabled."),
   closed_at: described(z.nullable(Timestamp), "Time of closing; null while the account is not closed."),
   ...resourceFields,
+  ...expandedClient,
 });
 
 /** Margin figures of an account at one moment of a liquidation. */

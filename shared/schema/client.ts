@@ -279,6 +279,22 @@ export const ClientSummary = z.object({
   _links: ownFields._links,
 });
 
+/** Parameter of lists of what belongs to clients. */
+export const clientExpansion = {
+  expand: described(
+    z.optional(z.enum(["client"])),
+    "Adds the client to each item; the caller needs the scope `clients:read`, too.",
+  ),
+};
+
+/** What that adds to an item. */
+export const expandedClient = {
+  client: described(
+    z.optional(ClientSummary),
+    "The client that owns it, as it is now; in lists with `expand=client` alone, absent if there is no such client.",
+  ),
+};
+
 /** Body of `POST /clients` after validation. */
 export type CreateClient = z.infer<typeof CreateClientRequest>;
 /** Body of `PATCH /clients/{id}` after validation. */

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { clientExpansion, expandedClient } from "./client.ts";
 import { described } from "./described.ts";
 import { createdRange, id, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
 import { Decimal, SignedDecimal, SymbolName, symbolNames } from "./symbol.ts";
@@ -33,6 +34,7 @@ const filters = {
 export const ListOrdersQuery = z.strictObject({
   ...filters,
   account_id: described(z.optional(id("acc")), "Account identifier."),
+  ...clientExpansion,
 });
 
 /** Query of `GET /accounts/{id}/orders`. */
@@ -76,6 +78,7 @@ export const Order = z.object({
   source: described(z.string(), "Where the order was placed: `internal` or the name of a platform."),
   source_order_id: described(z.nullable(z.string()), "Identifier of the order on the platform; null if there is none."),
   ...ownFields,
+  ...expandedClient,
 });
 
 /** An order on the wire. */

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { clientExpansion, expandedClient } from "./client.ts";
 import { described } from "./described.ts";
 import { Currency, currencyText, id, Money, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
 import { Decimal, SignedDecimal, SymbolName, symbolNames } from "./symbol.ts";
@@ -15,6 +16,7 @@ const filters = {
 export const ListPositionsQuery = z.strictObject({
   ...filters,
   account_id: described(z.optional(id("acc")), "Account identifier."),
+  ...clientExpansion,
 });
 
 /** Query of `GET /accounts/{id}/positions`. */
@@ -60,6 +62,7 @@ export const Position = z.object({
   updated_at: described(Timestamp, "Time of the last change."),
   version: ownFields.version,
   _links: ownFields._links,
+  ...expandedClient,
 });
 
 /** A position on the wire. */

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { clientExpansion, expandedClient } from "./client.ts";
 import { described } from "./described.ts";
 import {
   Currency,
@@ -76,6 +77,7 @@ const filters = {
 export const ListTradesQuery = z.strictObject({
   ...filters,
   account_id: described(z.optional(id("acc")), "Account identifier."),
+  ...clientExpansion,
 });
 
 /** Query of `GET /accounts/{id}/trades`. */
@@ -129,6 +131,7 @@ export const Trade = z.object({
   source: described(z.string(), "Where the trade was executed: `internal` or the name of a platform."),
   source_trade_id: described(z.nullable(z.string()), "Identifier of the trade on the platform; null if there is none."),
   ...ownFields,
+  ...expandedClient,
 });
 
 /** Margin required to open a volume of a symbol now, without other positions. */

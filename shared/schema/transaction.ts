@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { clientExpansion, expandedClient } from "./client.ts";
 import { described } from "./described.ts";
 import { Actor } from "./event.ts";
 import { reportedAmountText, SetAside } from "./feed/set-aside.ts";
@@ -226,6 +227,7 @@ export const ListTransactionsQuery = z.strictObject({
   account_id: described(z.optional(id("acc")), "Account identifier."),
   client_id: described(z.optional(id("cli")), "Client identifier."),
   sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
+  ...clientExpansion,
 });
 
 /**
@@ -369,6 +371,7 @@ export const Transaction = z.object({
     "Time at which the transaction fails if it is still undecided; null if it does not expire.",
   ),
   ...resourceFields,
+  ...expandedClient,
 });
 
 /** Status changes of a transaction, oldest first. */

@@ -2,8 +2,6 @@ import type { Approver } from "../domain/access/approval-rules.ts";
 import type { Account } from "../domain/account.ts";
 import type { LinkProposal } from "../domain/amend-account.ts";
 import type { Application } from "../domain/application.ts";
-import { clientSummary } from "../domain/client.ts";
-import { refuseScope } from "../domain/decision.ts";
 import type { Drift } from "../domain/drift/drift.ts";
 import type { FeedSource } from "../domain/feed/source.ts";
 import { demandOf } from "../domain/people/approval.ts";
@@ -12,19 +10,15 @@ import type { HandoverSources } from "../domain/people/handover.ts";
 import type { Operator } from "../domain/people/operator.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Transaction } from "../domain/transaction.ts";
-import type { Caller } from "../http/caller.ts";
 import { and, listParameter, matching, resourcePage, transactionFilters } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
-import { refused } from "../http/problem.ts";
 import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
-import { readable, sound } from "../runtime/unreadable.ts";
-import type { ClientSummaryBody } from "../schema/client.ts";
+import { readable } from "../runtime/unreadable.ts";
 import { TransactionKind } from "../schema/transaction.ts";
 import {
   accounts,
   applications,
-  clients,
   drifts,
   feedSources,
   linkProposals,
@@ -80,29 +74,6 @@ export async function pageOfQueue(tenant: Tenant, approver: Approver, place: Lis
       queuedFor(transaction, { tenant, givers, operators: team, environment: env.stage }, approver),
     ),
   );
-}
-
-/**
- * Additions of `expand=client` to the items of a page, by the id of the client: none where the query does not ask for
- * it. The distinct clients are read at once, with the page.
- * @throws HttpProblem `insufficient_scope` if the caller does not hold `clients:read`
- */
-export async function clientsOf(
-  { query }: Pick<ListPlace, "query">,
-  { tenant_id, scopes }: Caller,
-  items: readonly { readonly client_id: string }[],
-): Promise<(id: string) => { readonly client?: ClientSummaryBody | null }> {
-  if (query["expand"] !== "client") return () => ({});
-  if (!scopes.includes("clients:read")) throw refused(refuseScope("clients:read").refusal);
-  const ids = [...new Set(items.map(({ client_id }) => client_id))];
-  const keys = ids.map((id) => clients.key(tenant_id, id));
-  const found = await readEach(keys, { kind: clients });
-  const byId = new Map(ids.map((id, place) => [id, found[place]]));
-  // An item whose client cannot be read is left out by its page.
-  return (id) => {
-    const client = sound(byId.get(id));
-    return { client: client === undefined ? null : clientSummary(client) };
-  };
 }
 
 /** All operators of a brokerage who were not removed, who are bounded. */

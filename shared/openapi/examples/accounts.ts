@@ -1,5 +1,5 @@
 import type { JsonObject } from "../document.ts";
-import { account_id, client_id, completed_at, created_at, links, transaction_id } from "./identifiers.ts";
+import { account_id, client_id, completed_at, created_at, links, transaction_id, shownClient } from "./identifiers.ts";
 
 const ledgerEntryId = "led_01JD0000000000000000000005";
 
@@ -129,8 +129,9 @@ export const accountsReplies: Readonly<Record<string, unknown>> = {
     created_at: completed_at,
     _links: links({ account: `/accounts/${account_id}`, transaction: `/transactions/${transaction_id}` }),
   },
-  TradingAccount: { ...account, liquidation: "requested" },
+  TradingAccount: { ...account, liquidation: "requested", client: shownClient },
   WatchedAccount: {
+    client: shownClient,
     ...accountBalance,
     object: "watched_account",
     client_id,

@@ -1,4 +1,4 @@
-import { account_id, completed_at, created_at, exampleIds, exampleNames, links } from "./identifiers.ts";
+import { account_id, completed_at, created_at, exampleIds, exampleNames, links, shownClient } from "./identifiers.ts";
 
 const { feed: source_id, drift: id } = exampleIds;
 const { snapshot_id } = exampleNames;
@@ -62,5 +62,5 @@ export const driftReplies: Readonly<Record<string, unknown>> = {
     created_at,
     _links: links({ self: snapshot, source }),
   },
-  Drift: drift,
+  Drift: { ...drift, client: shownClient },
 };

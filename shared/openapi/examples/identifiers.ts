@@ -59,3 +59,9 @@ export const completed_at = "2026-11-21T06:31:12.456Z";
 /** Links with absolute URLs, from paths by relation. */
 export const links = (targets: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(targets).map(([relation, path]) => [relation, { href: exampleBaseUrl + path }]));
+
+/** The client in short, where a list shows whose an item is. */
+export const shownClient = {
+  ...{ id: client_id, object: "client", type: "individual", name: "Ana Silva", external_id: null },
+  ...{ status: "active", verification_status: "verified", _links: links({ self: `/clients/${client_id}` }) },
+} as const;

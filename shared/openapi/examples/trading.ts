@@ -1,5 +1,5 @@
 import type { JsonObject } from "../document.ts";
-import { account_id, client_id, completed_at, created_at, exampleIds, links } from "./identifiers.ts";
+import { account_id, client_id, completed_at, created_at, exampleIds, links, shownClient } from "./identifiers.ts";
 
 /** A closed part of a trade. */
 export const trade = {
@@ -148,7 +148,7 @@ export const opened: JsonObject = {
 
 /** Examples of the replies about trades, positions and orders, by component. */
 export const tradingReplies: Readonly<Record<string, unknown>> = {
-  Order: order,
-  Position: position,
-  Trade: trade,
+  Order: { ...order, client: shownClient },
+  Position: { ...position, client: shownClient },
+  Trade: { ...trade, client: shownClient },
 };

@@ -8,8 +8,7 @@ import {
   exampleIds,
   exampleNames,
   links,
-  transaction_id,
-} from "./identifiers.ts";
+  transaction_id, shownClient } from "./identifiers.ts";
 
 const statusHistory = [
   { from: null, to: "pending", at: created_at, actor, reason: null },
@@ -83,10 +82,7 @@ const queued: JsonObject = {
   approvals_missing: 1,
   approvers_left: 2,
   age_seconds: 5400,
-  client: {
-    ...{ id: client_id, object: "client", type: "individual", name: "Ana Silva", external_id: null },
-    ...{ status: "active", verification_status: "verified", _links: links({ self: `/clients/${client_id}` }) },
-  },
+  client: shownClient,
 };
 
 /** A day of an application with requests of one group of routes, and the events that they made. */
@@ -108,7 +104,7 @@ const asOf = { as_of_sequence: "1204", as_of: completed_at };
 
 /** Examples of the replies about transactions, by component. */
 export const transactionsReplies: Readonly<Record<string, unknown>> = {
-  Transaction: transaction,
+  Transaction: { ...transaction, client: shownClient },
   QueuedTransaction: queued,
   TransactionSummary: {
     object: "transaction_summary",

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { limits } from "../../limits.ts";
+import { clientExpansion, expandedClient } from "../client.ts";
 import { described } from "../described.ts";
 import { Actor } from "../event.ts";
 import { createdRange, id, ownFields, pageParameters, setOf, Timestamp } from "../fields.ts";
@@ -96,6 +97,7 @@ export const Drift = z.object({
   updated_at: described(Timestamp, "Time of the last change."),
   version: ownFields.version,
   _links: ownFields._links,
+  ...expandedClient,
 });
 
 /** `POST /drift/{id}/resolve` */
@@ -123,6 +125,7 @@ export const ListDriftQuery = z.strictObject({
   account_id: described(z.optional(id("acc")), "Account identifier."),
   source_id: described(z.optional(id("src")), "Feed source identifier."),
   sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
+  ...clientExpansion,
 });
 
 /** A drift on the wire. */

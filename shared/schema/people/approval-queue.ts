@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { ClientSummary } from "../client.ts";
+import { clientExpansion } from "../client.ts";
 import { described } from "../described.ts";
 import { id, pageParameters, setOf } from "../fields.ts";
 import { ApprovalRule } from "../settings.ts";
@@ -12,10 +12,7 @@ export const ListApprovalQueueQuery = z.strictObject({
   account_id: described(z.optional(id("acc")), "Account identifier."),
   client_id: described(z.optional(id("cli")), "Client identifier."),
   sort: described(z.optional(z.enum(["created_at"])), "Sort order; oldest first."),
-  expand: described(
-    z.optional(z.enum(["client"])),
-    "Adds the client to each item; the caller needs the scope `clients:read`, too.",
-  ),
+  ...clientExpansion,
 });
 
 /** A transaction that waits for the caller, or for anyone. */
@@ -35,10 +32,6 @@ export const QueuedTransaction = z.object({
     "Active operators who could still approve it; if fewer than `approvals_missing`, invite one. Null without a rule.",
   ),
   age_seconds: described(z.int(), "Whole seconds since the transaction was created."),
-  client: described(
-    z.optional(z.nullable(ClientSummary)),
-    "The client that owns the account; absent unless `expand=client` asks for it, null if there is no such client.",
-  ),
 });
 
 /** A transaction that waits for the caller, on the wire. */

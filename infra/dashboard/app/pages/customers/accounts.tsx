@@ -5,6 +5,7 @@ import { PageHead } from "../../parts/page.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Id, Money } from "../../parts/values.tsx";
+import { clientColumn, useClientNames } from "./client-column.tsx";
 
 /** Columns of a list of accounts, wherever it stands. */
 export const accountColumns: readonly Column<Schemas["TradingAccount"]>[] = [
@@ -43,16 +44,20 @@ const filters = [
   { name: "group_id", label: "Group" },
 ] as const;
 
+const columns = [...accountColumns.slice(0, 1), clientColumn, ...accountColumns.slice(1)];
+
 /** The accounts of all clients. */
 export function AccountsPage() {
+  const names = useClientNames();
   return (
     <>
       <PageHead title="Accounts" note={<span className="dim">newest first</span>} />
       <ListView
         path="/accounts"
+        params={names}
         caption="Accounts"
         filters={filters}
-        columns={accountColumns}
+        columns={columns}
         idOf={({ id }) => id}
         to={({ id }) => `/accounts/${id}`}
         empty={{ title: "No accounts", text: "An account is opened on the page of its client." }}

@@ -10,6 +10,7 @@ import { ListView, Split } from "../../parts/list.tsx";
 import { OpenedHead, PageHead } from "../../parts/page.tsx";
 import { Failed } from "../../parts/states-of-page.tsx";
 import { useMay } from "../../session/caller.ts";
+import { clientColumn, useClientNames } from "../customers/client-column.tsx";
 import { AmountHead, Steps, TransactionDetails, transactionColumns } from "./transaction-parts.tsx";
 
 type Transaction = Schemas["Transaction"];
@@ -56,9 +57,12 @@ export const transactionFilters = [
   { name: "provider_reference", label: "Provider reference", wide: true },
 ] as const;
 
+const columns = [...transactionColumns.slice(0, 2), clientColumn, ...transactionColumns.slice(2)];
+
 /** Money of all clients, newest first. */
 export function TransactionsPage() {
   const [search, change] = useAddress();
+  const names = useClientNames();
   const opened = search["open"];
   return (
     <div className="full">
@@ -67,9 +71,10 @@ export function TransactionsPage() {
         list={
           <ListView
             path="/transactions"
+            params={names}
             caption="Transactions"
             filters={transactionFilters}
-            columns={transactionColumns}
+            columns={columns}
             idOf={({ id }) => id}
             to={({ id }) => addressWith("/transactions", { ...search, open: id })}
             selected={opened}

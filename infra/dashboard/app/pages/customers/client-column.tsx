@@ -1,0 +1,24 @@
+import type { Schemas } from "../../api/types.ts";
+import type { Column } from "../../parts/table.tsx";
+import { Id } from "../../parts/values.tsx";
+import { useMay } from "../../session/caller.ts";
+
+/** An item of a list that belongs to a client. */
+interface Owned {
+  readonly client_id: string;
+  readonly client?: Pick<Schemas["BrokerageClient"], "name"> | null | undefined;
+}
+
+/** Whose an item is: the name, for those who may read clients. */
+export const clientColumn: Column<Owned> = {
+  head: "Client",
+  width: 180,
+  wide: true,
+  cell: ({ client, client_id }) => client?.name || <Id id={client_id} />,
+};
+
+/** What a list is asked for so that its items have their clients. */
+export function useClientNames(): { readonly query: Readonly<Record<string, string>> } {
+  const may = useMay();
+  return { query: may("clients:read") ? { expand: "client" } : {} };
+}
