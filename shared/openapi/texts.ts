@@ -139,7 +139,6 @@ const componentTexts: Readonly<Record<string, string>> = {
   EventKind: "An event type, with its schema and a sample.",
   EventTypeCatalogue: "All event types.",
   KeySet: "Public keys for verifying access tokens (RFC 7517).",
-  ClientSummary: "A client in short.",
   CloseReason: "Why a trade was closed.",
   DeliveryError: "Why an attempt failed.",
   ProposedReset: "A reset of an operator's credentials that a second owner must accept.",
