@@ -1,5 +1,5 @@
 import type { JsonObject } from "../document.ts";
-import { account_id, client_id, completed_at, created_at, links, transaction_id, shownClient } from "./identifiers.ts";
+import { account_id, client_id, completed_at, created_at, links, shownClient, transaction_id } from "./identifiers.ts";
 
 const ledgerEntryId = "led_01JD0000000000000000000005";
 

@@ -8,7 +8,9 @@ import {
   exampleIds,
   exampleNames,
   links,
-  transaction_id, shownClient } from "./identifiers.ts";
+  shownClient,
+  transaction_id,
+} from "./identifiers.ts";
 
 const statusHistory = [
   { from: null, to: "pending", at: created_at, actor, reason: null },
