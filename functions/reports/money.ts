@@ -1,6 +1,6 @@
 import { listParameter } from "../../shared/http/filters.ts";
 import { read } from "../../shared/http/operations.ts";
-import { rowsAsTable } from "../../shared/http/table-reply.ts";
+import { rowsAsTable } from "../../shared/http/tables/table-reply.ts";
 import { reportMoney as row } from "../../shared/routes/reports.ts";
 import { settledMoney } from "../../shared/sums/money-report.ts";
 

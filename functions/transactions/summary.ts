@@ -1,5 +1,5 @@
 import { read } from "../../shared/http/operations.ts";
-import { rowsAsTable } from "../../shared/http/table-reply.ts";
+import { rowsAsTable } from "../../shared/http/tables/table-reply.ts";
 import { summarizeTransactions as row } from "../../shared/routes/transactions.ts";
 import { summarize } from "../../shared/sums/summary.ts";
 

@@ -1,5 +1,5 @@
 import { read } from "../../shared/http/operations.ts";
-import { asksForTable } from "../../shared/http/table-reply.ts";
+import { asksForTable } from "../../shared/http/tables/table-reply.ts";
 import { reportUsage as row } from "../../shared/routes/reports.ts";
 import { usageTable } from "../../shared/usage/csv.ts";
 import { reportUsage } from "../../shared/usage/report.ts";

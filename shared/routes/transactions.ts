@@ -270,10 +270,8 @@ export const summarizeTransactions = route({
   tag: "Transactions",
   summary: "Get sums of transactions",
   description:
-    "Sums by day of creation, account type, type, status and currency, over up to 92 days with any number of " +
-    "transactions. The sums have every event up to `as_of_sequence`; transactions of the last seconds may be " +
-    "missing. More than 15,000 rows answer 400 `invalid_parameter`; request fewer days. As CSV (RFC 4180), with " +
-    "`Accept: text/csv` or `format=csv`, they have a line for each row.",
+    "Sums by day of creation, account type, type, status and currency, over up to 92 days and 15,000 rows, of every " +
+    "event up to `as_of_sequence`. As CSV (RFC 4180) with `Accept: text/csv` or `format=csv`.",
   file: "transactions/summary",
   scope: "transactions:read",
   grants: ["read", "query"],

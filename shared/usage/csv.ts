@@ -1,5 +1,5 @@
 import type { Answer } from "../http/exchange.ts";
-import { tableAnswer } from "../http/table-reply.ts";
+import { tableAnswer } from "../http/tables/table-reply.ts";
 import type { UsageBody } from "../schema/reports/usage.ts";
 
 const columns = [

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { expect, it } from "vitest";
 import { csvText } from "../../../shared/csv.ts";
-import { asksForTable } from "../../../shared/http/table-reply.ts";
+import { asksForTable } from "../../../shared/http/tables/table-reply.ts";
 import type { UsageBody } from "../../../shared/schema/reports/usage.ts";
 import { usageTable } from "../../../shared/usage/csv.ts";
 

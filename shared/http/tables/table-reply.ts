@@ -1,9 +1,9 @@
-import { csvText } from "../csv.ts";
-import type { ShippedRoute } from "../routes/route.ts";
-import { type MemberOrder, replyOrder } from "../schema/member-order.ts";
-import { headerValues } from "./body.ts";
-import type { Answer, Exchange } from "./exchange.ts";
-import type { TableReply } from "./operations.ts";
+import { csvText } from "../../csv.ts";
+import type { ShippedRoute } from "../../routes/route.ts";
+import { type MemberOrder, replyOrder } from "../../schema/member-order.ts";
+import { headerValues } from "../body.ts";
+import type { Answer, Exchange } from "../exchange.ts";
+import type { TableReply } from "../operations.ts";
 
 /** The rows of an answer as a table, with the members of its schema as columns. */
 export function rowsAsTable(row: ShippedRoute): TableReply<{ readonly data: readonly object[] }> {
