@@ -269,9 +269,7 @@ export const summarizeTransactions = route({
   path: "/transactions/summary",
   tag: "Transactions",
   summary: "Get sums of transactions",
-  description:
-    "Sums by day of creation, account type, type, status and currency, over up to 92 days and 15,000 rows, of every " +
-    "event up to `as_of_sequence`. As CSV (RFC 4180) with `Accept: text/csv` or `format=csv`.",
+  description: "Sums by day of creation over up to 92 days and 15,000 rows, of every event up to `as_of_sequence`.",
   file: "transactions/summary",
   scope: "transactions:read",
   grants: ["read", "query"],
