@@ -21,6 +21,7 @@ import {
   unknownDecisions,
   unmatchedFunctions,
 } from "./support/rules/architecture-rules.ts";
+import { circlesOverFolders, faultsOfRooms } from "./support/rules/rooms.ts";
 import type { Rule, SourceFile } from "./support/rules/source-file.ts";
 import { sourceText } from "./support/rules/source-text.ts";
 
@@ -56,6 +57,16 @@ describe("the repository", () => {
   it.each(Object.entries(rules))("keeps the rule %s in every file", (_, rule) => {
     const found = files.flatMap((file) => rule(file).map((sentence) => `${file.path}: ${sentence}`));
     expect(found).toEqual([]);
+  });
+
+  const sources = files.filter(({ path }) => /^(?:shared|functions|infra)\/.*\.(?:tsx?|mjs)$/.test(path));
+
+  it("has no circle of files over two folders, types included", () => {
+    expect(circlesOverFolders(sources)).toEqual([]);
+  });
+
+  it("has rooms of the domain that import those below them, and others for a reason that is named", () => {
+    expect(faultsOfRooms(sources)).toEqual([]);
   });
 
   it("has nothing at its root but what is prescribed", () => {
@@ -142,9 +153,9 @@ const planted: Record<string, Planted> = {
   ],
   "a rule of production that imports the sandbox": [
     sandboxApart,
-    "shared/domain/transaction.ts",
-    'import { withProvider } from "./sandbox/provider.ts";\n',
-    'import type { Reset } from "./sandbox/reset.ts";\n',
+    "shared/domain/money/transaction.ts",
+    'import { withProvider } from "../sandbox/provider.ts";\n',
+    'import type { Reset } from "../sandbox/reset.ts";\n',
   ],
   "a bound beside its use": [
     boundsInOnePlace,
@@ -280,6 +291,33 @@ describe("the rules catch", () => {
     ".ci/run",
   ])("no fault in the name %s", (path) => {
     expect(names({ path, text: "" })).toEqual([]);
+  });
+
+  it("a circle of files over two folders, and prints the names that tie it", () => {
+    const one = { path: "shared/domain/money/a.ts", text: 'import { type B, b } from "../trading/b.ts";\n' };
+    const other = (path: string) => ({ path, text: 'import type { A } from "../money/a.ts";\n' });
+    expect(circlesOverFolders([one, other("shared/domain/trading/b.ts")])).toEqual([
+      "shared/domain/money/a.ts takes B, b from shared/domain/trading/b.ts\n" +
+        "shared/domain/trading/b.ts takes A from shared/domain/money/a.ts",
+    ]);
+    expect(circlesOverFolders([one, other("shared/domain/trading/c.ts")])).toEqual([]);
+  });
+
+  it("a room of the domain that imports one above it without a reason, a reason without an import, and no room", () => {
+    const file = { path: "shared/domain/money/a.ts", text: 'import type { B } from "../trading/b.ts";\n' };
+    const files = [file, { path: "shared/domain/trading/b.ts", text: "export interface B {}\n" }];
+    expect(faultsOfRooms(files, {})).toEqual([
+      "shared/domain/money/a.ts takes B from shared/domain/trading/b.ts, which is in a room above",
+    ]);
+    expect(faultsOfRooms(files, { "money -> trading": "Prices." })).toEqual([]);
+    expect(faultsOfRooms([], { "money -> trading": "Prices." })).toEqual([
+      "money -> trading has a reason and no import",
+    ]);
+    expect(faultsOfRooms([{ path: "shared/domain/a.ts", text: "export {};\n" }], {})).toEqual([
+      "shared/domain/a.ts is in no room",
+    ]);
+    const reasons = Object.fromEntries([1, 2, 3, 4, 5, 6].map((n) => [`room ${n}`, "Reason."]));
+    expect(faultsOfRooms([], reasons)).toContain("6 arrows lead up, more than 5");
   });
 
   it("a stranger at the root", () => {

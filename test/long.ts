@@ -23,14 +23,14 @@ const bounded = ["e2e/stop-out", "e2e/webhooks", "browser/live"].map((name) => `
 const random = { SIMULATION_SEED: "random" };
 const longForms: Readonly<Record<string, LongForm>> = {
   debt: { env: { DEBT_RUNS: "20000" }, file: "test/domain/debt-programs.test.ts" },
-  cycles: { env: { CYCLE_RUNS: "10000" }, file: "test/domain/internal-money/transfer-cycles.test.ts" },
+  cycles: { env: { CYCLE_RUNS: "10000" }, file: "test/domain/money/transfer-cycles.test.ts" },
   "two-books": {
     env: { TWO_BOOKS_RUNS: "1500", TWO_BOOKS_SEED: String(Date.now() % 1e9) },
-    file: "test/domain/command/two-books.test.ts",
+    file: "test/domain/feed/command/two-books.test.ts",
   },
   "approved-books": {
     env: { APPROVED_RUNS: "2500", APPROVED_SEED: String(Date.now() % 1e9) },
-    file: "test/domain/command/approved-books.test.ts",
+    file: "test/domain/feed/command/approved-books.test.ts",
   },
   search: { env: { SEARCH_CLIENTS: "50000", SEARCH_RUNS: "300" }, file: "test/data/clients/search.test.ts" },
   filters: { env: { FILTER_SORTS: "both" }, file: "test/data/filters.test.ts" },

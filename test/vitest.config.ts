@@ -29,7 +29,7 @@ const fast = [
   "test/dashboard/!(live-events).test.ts",
   "test/domain/!(debt-programs).test.ts",
   "test/domain/!(command)/**/!(drive|exposure|one-person|requested-stop-out).test.ts",
-  "test/domain/command/!(corrections|two-books).test.ts",
+  "test/domain/feed/command/!(corrections|two-books).test.ts",
   "test/local/queues/*.test.ts",
   "test/table/!(person-key).test.ts",
   "test/tools/!(answered|audit-command|audit-export|stream-client).test.ts",

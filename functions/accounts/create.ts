@@ -1,6 +1,6 @@
-import { accountBody } from "../../shared/domain/account.ts";
-import { refuseField } from "../../shared/domain/decision.ts";
-import { openAccount } from "../../shared/domain/open-account.ts";
+import { accountBody } from "../../shared/domain/accounts/account.ts";
+import { openAccount } from "../../shared/domain/accounts/open-account.ts";
+import { refuseField } from "../../shared/domain/kernel/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createAccount } from "../../shared/routes/accounts.ts";
 import { ref } from "../../shared/table/store.ts";

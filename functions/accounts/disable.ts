@@ -1,13 +1,13 @@
-import { pendingCommandsOf } from "../../shared/domain/account.ts";
-import { disableAccount } from "../../shared/domain/amend-account.ts";
-import { amendOnPlatform } from "../../shared/domain/command/terms.ts";
-import { notFound } from "../../shared/domain/decision.ts";
+import { pendingCommandsOf } from "../../shared/domain/accounts/account.ts";
+import { disableAccount } from "../../shared/domain/accounts/amend-account.ts";
+import { amendOnPlatform } from "../../shared/domain/feed/command/terms.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { liveBody } from "../../shared/domain/trading/amend-holdings.ts";
 import { command } from "../../shared/http/operations.ts";
+import { shownLive } from "../../shared/money/decide.ts";
 import { disableAccount as row } from "../../shared/routes/accounts.ts";
 import { ref } from "../../shared/table/store.ts";
 import { loadCommands, tradingRef } from "../../shared/trading/items.ts";
-import { shownLive } from "../../shared/trading/margin.ts";
 
 /** `DELETE /accounts/{id}` */
 export const handler = await command(

@@ -1,4 +1,5 @@
-import { type Ledger, ledgerBody } from "../../shared/domain/account.ts";
+import { ledgerBody } from "../../shared/domain/accounts/account.ts";
+import type { Ledger } from "../../shared/domain/records/ledger.ts";
 import { and, inRange, matching } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";

@@ -1,10 +1,10 @@
-import { transactionBody } from "../../shared/domain/transaction.ts";
+import { transactionBody } from "../../shared/domain/money/transaction.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
+import { pageOfTransactions } from "../../shared/money/pages.ts";
 import { listAccountTransactions } from "../../shared/routes/accounts.ts";
 import { transactions } from "../../shared/table/entities.ts";
 import { ref } from "../../shared/table/store.ts";
-import { pageOfTransactions } from "../../shared/trading/transaction-pages.ts";
 
 /** `GET /accounts/{id}/transactions` */
 export const handler = await list(listAccountTransactions, async ({ path, caller, place, load }) => {

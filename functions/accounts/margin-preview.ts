@@ -1,4 +1,4 @@
-import { refuseScope } from "../../shared/domain/decision.ts";
+import { refuseScope } from "../../shared/domain/kernel/decision.ts";
 import { read } from "../../shared/http/operations.ts";
 import { refused } from "../../shared/http/problem.ts";
 import { createMarginPreview } from "../../shared/routes/accounts.ts";

@@ -1,14 +1,14 @@
-import { pendingCommandsOf } from "../../shared/domain/account.ts";
-import { amendAccount } from "../../shared/domain/amend-account.ts";
-import { namesTerms } from "../../shared/domain/command/terms.ts";
-import { notFound } from "../../shared/domain/decision.ts";
+import { pendingCommandsOf } from "../../shared/domain/accounts/account.ts";
+import { amendAccount } from "../../shared/domain/accounts/amend-account.ts";
+import { namesTerms } from "../../shared/domain/feed/command/terms.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { liveBody } from "../../shared/domain/trading/amend-holdings.ts";
 import { openCorrectionsOf } from "../../shared/feed/unjoined-legs.ts";
 import { command } from "../../shared/http/operations.ts";
+import { decideAmendment, readValuedAccount } from "../../shared/money/decide.ts";
 import { updateAccount } from "../../shared/routes/accounts.ts";
 import { ref } from "../../shared/table/store.ts";
 import { loadCommands, tradingRef } from "../../shared/trading/items.ts";
-import { decideAmendment, readValuedAccount } from "../../shared/trading/margin.ts";
 
 /** `PATCH /accounts/{id}` */
 export const handler = await command(

@@ -1,5 +1,5 @@
-import { issuedApplicationBody, registerApplication } from "../../shared/domain/application.ts";
-import { notFound } from "../../shared/domain/decision.ts";
+import { issuedApplicationBody, registerApplication } from "../../shared/domain/access/application.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { secretCommand } from "../../shared/http/secret-command.ts";
 import { drawApplication } from "../../shared/oauth/application-draws.ts";
 import { createApplication } from "../../shared/routes/applications.ts";

@@ -1,4 +1,4 @@
-import { settingsBody } from "../../shared/domain/tenant.ts";
+import { settingsBody } from "../../shared/domain/access/tenant.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getSettings } from "../../shared/routes/service.ts";
 import { ref } from "../../shared/table/store.ts";

@@ -1,4 +1,4 @@
-import { applicationBody } from "../../shared/domain/application.ts";
+import { applicationBody } from "../../shared/domain/access/application.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getApplication } from "../../shared/routes/applications.ts";
 import { ref } from "../../shared/table/store.ts";

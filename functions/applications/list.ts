@@ -1,4 +1,5 @@
-import { type Application, applicationBody } from "../../shared/domain/application.ts";
+import { applicationBody } from "../../shared/domain/access/application.ts";
+import type { Application } from "../../shared/domain/records/application.ts";
 import { applicationFilters, resourcePage } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";

@@ -1,5 +1,5 @@
-import { callerBody } from "../../shared/domain/application.ts";
-import { isThere, operatorCallerBody } from "../../shared/domain/people/operator.ts";
+import { callerBody } from "../../shared/domain/access/application.ts";
+import { isThere, operatorCallerBody } from "../../shared/domain/access/operator.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getMe } from "../../shared/routes/service.ts";
 import { env } from "../../shared/runtime/env.ts";

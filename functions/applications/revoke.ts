@@ -1,5 +1,5 @@
-import { applicationBody, revokeApplication as revoke } from "../../shared/domain/application.ts";
-import { notFound } from "../../shared/domain/decision.ts";
+import { applicationBody, revokeApplication as revoke } from "../../shared/domain/access/application.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { revokeApplication } from "../../shared/routes/applications.ts";
 import { ref } from "../../shared/table/store.ts";

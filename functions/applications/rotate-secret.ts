@@ -1,5 +1,5 @@
-import { issuedApplicationBody, rotateSecret } from "../../shared/domain/application.ts";
-import { notFound } from "../../shared/domain/decision.ts";
+import { issuedApplicationBody, rotateSecret } from "../../shared/domain/access/application.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { secretCommand } from "../../shared/http/secret-command.ts";
 import { drawSecret } from "../../shared/oauth/application-draws.ts";
 import { rotateApplicationSecret } from "../../shared/routes/applications.ts";

@@ -1,5 +1,5 @@
-import { notFound } from "../../shared/domain/decision.ts";
-import { amendSettings, settingsBody } from "../../shared/domain/tenant.ts";
+import { amendSettings, settingsBody } from "../../shared/domain/access/tenant.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateSettings } from "../../shared/routes/service.ts";
 import { ref } from "../../shared/table/store.ts";

@@ -1,5 +1,5 @@
-import { amendApplication, applicationBody } from "../../shared/domain/application.ts";
-import { notFound } from "../../shared/domain/decision.ts";
+import { amendApplication, applicationBody } from "../../shared/domain/access/application.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateApplication } from "../../shared/routes/applications.ts";
 import { ref } from "../../shared/table/store.ts";

@@ -1,4 +1,4 @@
-import { clientBody, openClient } from "../../shared/domain/client.ts";
+import { clientBody, openClient } from "../../shared/domain/accounts/client.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createClient } from "../../shared/routes/clients.ts";
 import { drawPersonKey } from "../../shared/runtime/person-key.ts";

@@ -1,4 +1,4 @@
-import { clientBody } from "../../shared/domain/client.ts";
+import { clientBody } from "../../shared/domain/accounts/client.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getClient } from "../../shared/routes/clients.ts";
 import { ref } from "../../shared/table/store.ts";

@@ -1,10 +1,10 @@
-import { transactionBody } from "../../shared/domain/transaction.ts";
+import { transactionBody } from "../../shared/domain/money/transaction.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";
+import { pageOfTransactions } from "../../shared/money/pages.ts";
 import { listClientTransactions } from "../../shared/routes/clients.ts";
 import { transactions } from "../../shared/table/entities.ts";
 import { ref } from "../../shared/table/store.ts";
-import { pageOfTransactions } from "../../shared/trading/transaction-pages.ts";
 
 /** `GET /clients/{id}/transactions`: of all accounts of the client. */
 export const handler = await list(listClientTransactions, async ({ path, caller, place, load }) => {

@@ -1,4 +1,5 @@
-import { type Client, clientBody } from "../../shared/domain/client.ts";
+import { clientBody } from "../../shared/domain/accounts/client.ts";
+import type { Client } from "../../shared/domain/records/client.ts";
 import { clientFilters, partitionsOf, resourcePage, searchIn } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";

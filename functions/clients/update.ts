@@ -1,5 +1,5 @@
-import { amendClient, clientBody } from "../../shared/domain/client.ts";
-import { notFound } from "../../shared/domain/decision.ts";
+import { amendClient, clientBody } from "../../shared/domain/accounts/client.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateClient } from "../../shared/routes/clients.ts";
 import { ref } from "../../shared/table/store.ts";

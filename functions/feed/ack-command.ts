@@ -1,14 +1,15 @@
-import type { PlatformCommand } from "../../shared/domain/command/command.ts";
-import { commandBody } from "../../shared/domain/command/command-body.ts";
-import { acknowledgeTerms } from "../../shared/domain/command/terms.ts";
-import { notFound } from "../../shared/domain/decision.ts";
+import { commandBody } from "../../shared/domain/feed/command/command-body.ts";
+import { acknowledgeTerms } from "../../shared/domain/feed/command/terms.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
+import type { PlatformCommand } from "../../shared/domain/records/command.ts";
 import { acknowledgeLiquidation } from "../../shared/domain/trading/liquidation/settle.ts";
-import { decideAck, noteRef } from "../../shared/feed/acknowledged-operation.ts";
+import { decideAck } from "../../shared/feed/acknowledged-operation.ts";
 import { decideLiquidation, decideTerms } from "../../shared/feed/commands.ts";
 import { command } from "../../shared/http/operations.ts";
+import { noteRef } from "../../shared/money/move.ts";
+import { continueTransfer } from "../../shared/money/transfer-steps.ts";
 import { ackCommand } from "../../shared/routes/commands.ts";
 import { tradingRef } from "../../shared/trading/items.ts";
-import { continueTransfer } from "../../shared/trading/transfer-steps.ts";
 
 /** `POST /feed/sources/{id}/commands/{command_id}/ack` */
 export const handler = await command(

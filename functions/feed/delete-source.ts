@@ -1,5 +1,5 @@
-import { notFound } from "../../shared/domain/decision.ts";
 import { endSource, sourceBody } from "../../shared/domain/feed/source.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { openCommandsOf } from "../../shared/feed/waiting-commands.ts";
 import { command } from "../../shared/http/operations.ts";
 import { deleteFeedSource } from "../../shared/routes/feed.ts";

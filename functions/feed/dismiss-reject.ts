@@ -1,6 +1,7 @@
-import { notFound } from "../../shared/domain/decision.ts";
 import { dismissReject } from "../../shared/domain/feed/dismiss.ts";
-import { type FeedReject, rejectBody } from "../../shared/domain/feed/records.ts";
+import { rejectBody } from "../../shared/domain/feed/records.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
+import type { FeedReject } from "../../shared/domain/records/feed-item.ts";
 import { rejectAt } from "../../shared/feed/reject-at.ts";
 import { command } from "../../shared/http/operations.ts";
 import { dismissFeedReject } from "../../shared/routes/feed.ts";

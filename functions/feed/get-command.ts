@@ -1,4 +1,4 @@
-import { commandBody } from "../../shared/domain/command/command-body.ts";
+import { commandBody } from "../../shared/domain/feed/command/command-body.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getCommand } from "../../shared/routes/commands.ts";
 import { tradingRef } from "../../shared/trading/items.ts";

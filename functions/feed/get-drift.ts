@@ -1,4 +1,4 @@
-import { driftBody } from "../../shared/domain/drift/drift.ts";
+import { driftBody } from "../../shared/domain/feed/drift/drift.ts";
 import { driftRef } from "../../shared/feed/drift-refs.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getDrift } from "../../shared/routes/drift.ts";

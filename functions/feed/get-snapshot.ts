@@ -1,4 +1,4 @@
-import { snapshotBody } from "../../shared/domain/drift/snapshot.ts";
+import { snapshotBody } from "../../shared/domain/feed/drift/snapshot.ts";
 import { readSnapshot } from "../../shared/feed/snapshots.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getSnapshot } from "../../shared/routes/drift.ts";

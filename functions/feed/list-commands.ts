@@ -1,5 +1,5 @@
-import type { PlatformCommand } from "../../shared/domain/command/command.ts";
-import { commandBody } from "../../shared/domain/command/command-body.ts";
+import { commandBody } from "../../shared/domain/feed/command/command-body.ts";
+import type { PlatformCommand } from "../../shared/domain/records/command.ts";
 import { resourcePage } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";

@@ -1,4 +1,5 @@
-import { type Drift, driftBody } from "../../shared/domain/drift/drift.ts";
+import { driftBody } from "../../shared/domain/feed/drift/drift.ts";
+import type { Drift } from "../../shared/domain/records/drift.ts";
 import { pageWithClients } from "../../shared/http/clients/expand.ts";
 import { resourcePage } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";

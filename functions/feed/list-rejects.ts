@@ -1,4 +1,5 @@
-import { type FeedReject, rejectBody } from "../../shared/domain/feed/records.ts";
+import { rejectBody } from "../../shared/domain/feed/records.ts";
+import type { FeedReject } from "../../shared/domain/records/feed-item.ts";
 import { matching } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";

@@ -1,4 +1,4 @@
-import { type Snapshot, snapshotBody } from "../../shared/domain/drift/snapshot.ts";
+import { type Snapshot, snapshotBody } from "../../shared/domain/feed/drift/snapshot.ts";
 import { readSnapshot } from "../../shared/feed/snapshots.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";

@@ -1,4 +1,5 @@
-import { type FeedSource, sourceBody } from "../../shared/domain/feed/source.ts";
+import { sourceBody } from "../../shared/domain/feed/source.ts";
+import type { FeedSource } from "../../shared/domain/records/feed-source.ts";
 import { pulsesOf } from "../../shared/feed/sources.ts";
 import { resourcePage } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";

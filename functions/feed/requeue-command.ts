@@ -1,8 +1,8 @@
-import type { PlatformCommand } from "../../shared/domain/command/command.ts";
-import { commandBody } from "../../shared/domain/command/command-body.ts";
-import { requeueCommand } from "../../shared/domain/command/settle.ts";
-import { requeueTerms } from "../../shared/domain/command/terms.ts";
-import { notFound, refuse } from "../../shared/domain/decision.ts";
+import { commandBody } from "../../shared/domain/feed/command/command-body.ts";
+import { requeueCommand } from "../../shared/domain/feed/command/settle.ts";
+import { requeueTerms } from "../../shared/domain/feed/command/terms.ts";
+import { notFound, refuse } from "../../shared/domain/kernel/decision.ts";
+import type { PlatformCommand } from "../../shared/domain/records/command.ts";
 import { decideCommand } from "../../shared/feed/commands.ts";
 import { command } from "../../shared/http/operations.ts";
 import { requeueCommand as row } from "../../shared/routes/commands.ts";

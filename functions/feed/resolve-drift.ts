@@ -1,4 +1,4 @@
-import { driftBody } from "../../shared/domain/drift/drift.ts";
+import { driftBody } from "../../shared/domain/feed/drift/drift.ts";
 import { decideResolution } from "../../shared/feed/drifts.ts";
 import { endAdoption } from "../../shared/feed/end-adoption.ts";
 import { command } from "../../shared/http/operations.ts";

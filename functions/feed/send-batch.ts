@@ -1,5 +1,6 @@
 import { planBatch, receiptBody } from "../../shared/domain/feed/batch.ts";
-import { isEnded, refuseEnded } from "../../shared/domain/feed/source.ts";
+import { refuseEnded } from "../../shared/domain/feed/source.ts";
+import { isEnded } from "../../shared/domain/records/feed-source.ts";
 import { advanceSource, applyBatch, noteClock, recordHeartbeat } from "../../shared/feed/batch/batches.ts";
 import { settleKnown } from "../../shared/feed/batch/known.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";

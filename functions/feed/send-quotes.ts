@@ -1,4 +1,5 @@
-import { firstEpoch, isEnded, refuseEnded } from "../../shared/domain/feed/source.ts";
+import { firstEpoch, refuseEnded } from "../../shared/domain/feed/source.ts";
+import { isEnded } from "../../shared/domain/records/feed-source.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { refused } from "../../shared/http/problem.ts";
 import { sendFeedQuotes } from "../../shared/routes/feed.ts";

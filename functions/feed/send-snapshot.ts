@@ -1,4 +1,4 @@
-import { partBody } from "../../shared/domain/drift/snapshot.ts";
+import { partBody } from "../../shared/domain/feed/drift/snapshot.ts";
 import { receivePart } from "../../shared/feed/snapshots.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { limits } from "../../shared/limits.ts";

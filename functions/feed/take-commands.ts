@@ -1,6 +1,7 @@
-import { commandBody } from "../../shared/domain/command/command-body.ts";
-import { notFound } from "../../shared/domain/decision.ts";
-import { isEnded, refuseEnded } from "../../shared/domain/feed/source.ts";
+import { commandBody } from "../../shared/domain/feed/command/command-body.ts";
+import { refuseEnded } from "../../shared/domain/feed/source.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
+import { isEnded } from "../../shared/domain/records/feed-source.ts";
 import { decideTake } from "../../shared/feed/waiting-commands.ts";
 import { command } from "../../shared/http/operations.ts";
 import { takeCommands } from "../../shared/routes/commands.ts";

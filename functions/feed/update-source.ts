@@ -1,5 +1,5 @@
-import { notFound } from "../../shared/domain/decision.ts";
 import { amendSource, sourceBody } from "../../shared/domain/feed/source.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateFeedSource } from "../../shared/routes/feed.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";

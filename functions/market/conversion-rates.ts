@@ -1,4 +1,4 @@
-import type { Tenant } from "../../shared/domain/tenant.ts";
+import type { Tenant } from "../../shared/domain/records/tenant.ts";
 import { conversionRatesBody } from "../../shared/domain/trading/rates.ts";
 import { listParameter } from "../../shared/http/filters.ts";
 import { read } from "../../shared/http/operations.ts";

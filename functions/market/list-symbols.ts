@@ -1,4 +1,5 @@
-import { isMarketIn, symbolBody, type TradingSymbol } from "../../shared/domain/trading/pricing/symbol.ts";
+import type { TradingSymbol } from "../../shared/domain/records/symbol.ts";
+import { isMarketIn, symbolBody } from "../../shared/domain/trading/pricing/symbol.ts";
 import { and, listParameter, matching } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";

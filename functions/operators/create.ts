@@ -1,5 +1,5 @@
-import { notFound } from "../../shared/domain/decision.ts";
-import { inviteOperator, operatorBody } from "../../shared/domain/people/operator.ts";
+import { inviteOperator, operatorBody } from "../../shared/domain/access/operator.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { drawOperatorKey } from "../../shared/oauth/application-draws.ts";
 import { operatorEmail } from "../../shared/oauth/operator-email.ts";

@@ -1,5 +1,5 @@
-import { notFound } from "../../shared/domain/decision.ts";
-import { isThere, removedOperatorBody, removeOperator } from "../../shared/domain/people/operator.ts";
+import { isThere, removedOperatorBody, removeOperator } from "../../shared/domain/access/operator.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { deleteOperator } from "../../shared/routes/operators.ts";
 import { ref } from "../../shared/table/store.ts";

@@ -1,4 +1,4 @@
-import { isThere, operatorBody } from "../../shared/domain/people/operator.ts";
+import { isThere, operatorBody } from "../../shared/domain/access/operator.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getOperator } from "../../shared/routes/operators.ts";
 import { env } from "../../shared/runtime/env.ts";

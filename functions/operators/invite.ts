@@ -1,6 +1,6 @@
-import { notFound } from "../../shared/domain/decision.ts";
-import { inviteAgain } from "../../shared/domain/people/credentials.ts";
-import { isThere, operatorBody } from "../../shared/domain/people/operator.ts";
+import { inviteAgain } from "../../shared/domain/access/credentials.ts";
+import { isThere, operatorBody } from "../../shared/domain/access/operator.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { inviteOperator } from "../../shared/routes/operators.ts";
 import { env } from "../../shared/runtime/env.ts";

@@ -1,4 +1,5 @@
-import { type Operator, operatorBody } from "../../shared/domain/people/operator.ts";
+import { operatorBody } from "../../shared/domain/access/operator.ts";
+import type { Operator } from "../../shared/domain/records/operator.ts";
 import { operatorFilters, resourcePage } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";

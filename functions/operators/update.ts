@@ -1,5 +1,5 @@
-import { notFound } from "../../shared/domain/decision.ts";
-import { amendOperator, isThere, operatorBody } from "../../shared/domain/people/operator.ts";
+import { amendOperator, isThere, operatorBody } from "../../shared/domain/access/operator.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateOperator } from "../../shared/routes/operators.ts";
 import { env } from "../../shared/runtime/env.ts";

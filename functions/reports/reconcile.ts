@@ -1,7 +1,7 @@
 import type { Context } from "aws-lambda";
+import { reconcileBooks } from "../../shared/books/reconcile.ts";
 import { limits } from "../../shared/limits.ts";
 import type { SweepResult } from "../../shared/table/due.ts";
-import { reconcileBooks } from "../../shared/trading/books/reconcile.ts";
 
 /**
  * Runs on a schedule: compares the books of each brokerage once a day. `{"action": "start"}` compares them now.

@@ -1,7 +1,7 @@
+import { latestRuns } from "../../shared/books/latest.ts";
 import { runBody } from "../../shared/domain/books/run.ts";
 import { read } from "../../shared/http/operations.ts";
 import { reportReconciliation } from "../../shared/routes/reports.ts";
-import { latestRuns } from "../../shared/trading/books/latest.ts";
 
 /** `GET /reports/reconciliation` */
 export const handler = await read(reportReconciliation, async ({ caller: { tenant_id } }) => ({

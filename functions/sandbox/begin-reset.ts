@@ -1,4 +1,4 @@
-import { unchanged } from "../../shared/domain/decision.ts";
+import { unchanged } from "../../shared/domain/kernel/decision.ts";
 import { beginReset, type Reset, resetBody } from "../../shared/domain/sandbox/reset.ts";
 import { command } from "../../shared/http/operations.ts";
 import { limits } from "../../shared/limits.ts";

@@ -1,4 +1,4 @@
-import { notFound } from "../../shared/domain/decision.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { cancelInSandbox } from "../../shared/domain/sandbox/trading.ts";
 import { orderBody } from "../../shared/domain/trading/order.ts";
 import { command } from "../../shared/http/operations.ts";

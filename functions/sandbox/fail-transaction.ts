@@ -1,8 +1,8 @@
+import { transactionBody } from "../../shared/domain/money/transaction.ts";
 import { failTransaction as decide } from "../../shared/domain/sandbox/triggers.ts";
-import { transactionBody } from "../../shared/domain/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
+import { decideTransaction } from "../../shared/money/decide.ts";
 import { failTransaction } from "../../shared/routes/sandbox.ts";
-import { decideTransaction } from "../../shared/trading/margin.ts";
 
 /** `POST /sandbox/transactions/{id}/fail` */
 export const handler = await command(

@@ -1,6 +1,6 @@
-import { refuseField } from "../../shared/domain/decision.ts";
-import { deliveryBody, sendSample } from "../../shared/domain/delivery.ts";
-import { inForce, isThere } from "../../shared/domain/webhook.ts";
+import { refuseField } from "../../shared/domain/kernel/decision.ts";
+import { deliveryBody, sendSample } from "../../shared/domain/webhooks/delivery.ts";
+import { inForce, isThere } from "../../shared/domain/webhooks/webhook.ts";
 import { wake } from "../../shared/events/fan-out.ts";
 import { command } from "../../shared/http/operations.ts";
 import { samples } from "../../shared/openapi/published-kinds.ts";

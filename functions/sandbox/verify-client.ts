@@ -1,5 +1,5 @@
-import { clientBody } from "../../shared/domain/client.ts";
-import { notFound } from "../../shared/domain/decision.ts";
+import { clientBody } from "../../shared/domain/accounts/client.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
 import { verifyClient as decide } from "../../shared/domain/sandbox/triggers.ts";
 import { command } from "../../shared/http/operations.ts";
 import { verifyClient } from "../../shared/routes/sandbox.ts";

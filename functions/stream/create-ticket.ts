@@ -1,4 +1,4 @@
-import { refuse } from "../../shared/domain/decision.ts";
+import { refuse } from "../../shared/domain/kernel/decision.ts";
 import { allowsStream } from "../../shared/domain/stream/handshake.ts";
 import { ingest } from "../../shared/http/operations.ts";
 import { refused } from "../../shared/http/problem.ts";

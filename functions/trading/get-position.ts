@@ -1,6 +1,6 @@
-import type { Balance } from "../../shared/domain/account.ts";
+import type { Balance } from "../../shared/domain/records/balance.ts";
+import type { Position } from "../../shared/domain/records/position.ts";
 import { positionNow } from "../../shared/domain/trading/live.ts";
-import type { Position } from "../../shared/domain/trading/position.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getPosition } from "../../shared/routes/trading.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";

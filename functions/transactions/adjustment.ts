@@ -1,5 +1,5 @@
-import { requestAdjustment } from "../../shared/domain/internal-money/adjustment.ts";
-import { transactionBody } from "../../shared/domain/transaction.ts";
+import { requestAdjustment } from "../../shared/domain/money/adjustment.ts";
+import { transactionBody } from "../../shared/domain/money/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createAdjustment } from "../../shared/routes/transactions.ts";
 import { decideAccountMoney } from "../../shared/trading/items.ts";

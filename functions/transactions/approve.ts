@@ -1,8 +1,8 @@
-import { transactionBody } from "../../shared/domain/transaction.ts";
-import { decideMove } from "../../shared/feed/acknowledged-operation.ts";
+import { transactionBody } from "../../shared/domain/money/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
+import { decideMove } from "../../shared/money/move.ts";
+import { continueMoved } from "../../shared/money/transfer-steps.ts";
 import { approveTransaction } from "../../shared/routes/approvals.ts";
-import { continueMoved } from "../../shared/trading/transfer-steps.ts";
 
 /** `POST /transactions/{id}/approve` */
 export const handler = await command(

@@ -1,5 +1,5 @@
-import { requestCredit } from "../../shared/domain/internal-money/credit.ts";
-import { transactionBody } from "../../shared/domain/transaction.ts";
+import { requestCredit } from "../../shared/domain/money/credit.ts";
+import { transactionBody } from "../../shared/domain/money/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
 import { createCredit } from "../../shared/routes/transactions.ts";
 import { decideAccountMoney } from "../../shared/trading/items.ts";

@@ -1,8 +1,8 @@
-import { requestDeposit } from "../../shared/domain/request-transaction.ts";
-import { transactionBody } from "../../shared/domain/transaction.ts";
+import { requestDeposit } from "../../shared/domain/money/request.ts";
+import { transactionBody } from "../../shared/domain/money/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
+import { decideBackedMoney } from "../../shared/money/decide.ts";
 import { createDeposit } from "../../shared/routes/transactions.ts";
-import { decideBackedMoney } from "../../shared/trading/margin.ts";
 
 /** `POST /transactions/deposit` */
 export const handler = await command(

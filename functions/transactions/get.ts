@@ -1,4 +1,4 @@
-import { transactionBody } from "../../shared/domain/transaction.ts";
+import { transactionBody } from "../../shared/domain/money/transaction.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getTransaction } from "../../shared/routes/transactions.ts";
 import { ref } from "../../shared/table/store.ts";

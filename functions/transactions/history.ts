@@ -1,4 +1,4 @@
-import { historyBody } from "../../shared/domain/transaction.ts";
+import { historyBody } from "../../shared/domain/money/transaction.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getTransactionHistory } from "../../shared/routes/transactions.ts";
 import { ref } from "../../shared/table/store.ts";

@@ -1,12 +1,12 @@
-import { unbooked } from "../../shared/domain/internal-money/transaction-names.ts";
-import { transactionBody } from "../../shared/domain/transaction.ts";
+import { transactionBody } from "../../shared/domain/money/transaction.ts";
+import { unbooked } from "../../shared/domain/money/transaction-names.ts";
 import { pageWithClients } from "../../shared/http/clients/expand.ts";
 import { listParameter } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
+import { pageOfTransactions } from "../../shared/money/pages.ts";
 import { listTransactions } from "../../shared/routes/transactions.ts";
 import { TransactionKind } from "../../shared/schema/transaction.ts";
 import { transactions } from "../../shared/table/entities.ts";
-import { pageOfTransactions } from "../../shared/trading/transaction-pages.ts";
 
 /** `GET /transactions`: reads the narrowest partitions that contain the result. */
 export const handler = await list(listTransactions, async ({ caller, place, query }) => {

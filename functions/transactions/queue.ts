@@ -1,10 +1,10 @@
-import { queuedBody } from "../../shared/domain/people/approval-queue.ts";
+import { queuedBody } from "../../shared/domain/money/approval-queue.ts";
 import { pageWithClients } from "../../shared/http/clients/expand.ts";
 import { list } from "../../shared/http/operations.ts";
+import { pageOfQueue } from "../../shared/money/pages.ts";
 import { listApprovalQueue } from "../../shared/routes/transactions.ts";
 import { nowIso } from "../../shared/runtime/clock.ts";
 import { ref } from "../../shared/table/store.ts";
-import { pageOfQueue } from "../../shared/trading/transaction-pages.ts";
 
 /** `GET /transactions/queue` */
 export const handler = await list(listApprovalQueue, async ({ caller, place, load }) => {

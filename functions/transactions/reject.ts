@@ -1,6 +1,6 @@
-import { transactionBody } from "../../shared/domain/transaction.ts";
-import { decideMove } from "../../shared/feed/acknowledged-operation.ts";
+import { transactionBody } from "../../shared/domain/money/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
+import { decideMove } from "../../shared/money/move.ts";
 import { rejectTransaction } from "../../shared/routes/approvals.ts";
 
 /** `POST /transactions/{id}/reject` */

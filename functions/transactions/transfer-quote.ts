@@ -1,7 +1,7 @@
-import { transferQuoteBody } from "../../shared/domain/internal-money/transfer-quote.ts";
+import { transferQuoteBody } from "../../shared/domain/money/transfers/quote.ts";
 import { command } from "../../shared/http/operations.ts";
+import { decideQuote } from "../../shared/money/transfers.ts";
 import { createTransferQuote } from "../../shared/routes/transactions.ts";
-import { decideQuote } from "../../shared/trading/transfers.ts";
 
 /** `POST /transfer_quotes` */
 export const handler = await command(

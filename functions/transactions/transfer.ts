@@ -1,9 +1,9 @@
-import { transferTurn } from "../../shared/domain/internal-money/transfer-state.ts";
-import { transactionBody } from "../../shared/domain/transaction.ts";
+import { transactionBody } from "../../shared/domain/money/transaction.ts";
+import { transferTurn } from "../../shared/domain/money/transfers/state.ts";
 import { command } from "../../shared/http/operations.ts";
+import { continueTransfer } from "../../shared/money/transfer-steps.ts";
+import { decideTransfer } from "../../shared/money/transfers.ts";
 import { createTransfer } from "../../shared/routes/transactions.ts";
-import { continueTransfer } from "../../shared/trading/transfer-steps.ts";
-import { decideTransfer } from "../../shared/trading/transfers.ts";
 
 /** `POST /transactions/transfer` */
 export const handler = await command(

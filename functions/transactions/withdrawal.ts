@@ -1,10 +1,10 @@
-import { refuseField } from "../../shared/domain/decision.ts";
-import { requestWithdrawal } from "../../shared/domain/request-transaction.ts";
-import { transactionBody } from "../../shared/domain/transaction.ts";
+import { refuseField } from "../../shared/domain/kernel/decision.ts";
+import { requestWithdrawal } from "../../shared/domain/money/request.ts";
+import { transactionBody } from "../../shared/domain/money/transaction.ts";
 import { command } from "../../shared/http/operations.ts";
+import { decideBackedMoney } from "../../shared/money/decide.ts";
 import { createWithdrawal } from "../../shared/routes/transactions.ts";
 import { ref } from "../../shared/table/store.ts";
-import { decideBackedMoney } from "../../shared/trading/margin.ts";
 
 /** `POST /transactions/withdrawal` */
 export const handler = await command(

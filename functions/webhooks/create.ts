@@ -1,5 +1,5 @@
-import { issuedEndpointBody } from "../../shared/domain/webhook.ts";
-import { openEndpoint } from "../../shared/domain/webhook-decisions.ts";
+import { openEndpoint } from "../../shared/domain/webhooks/decisions.ts";
+import { issuedEndpointBody } from "../../shared/domain/webhooks/webhook.ts";
 import { unknownPlaces } from "../../shared/events/endpoint-reads.ts";
 import { secretCommand } from "../../shared/http/secret-command.ts";
 import { createWebhookEndpoint } from "../../shared/routes/webhooks.ts";

@@ -1,6 +1,6 @@
-import { notFound } from "../../shared/domain/decision.ts";
-import { inForce, isThere } from "../../shared/domain/webhook.ts";
-import { deletedEndpointBody, deleteEndpoint } from "../../shared/domain/webhook-decisions.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
+import { deletedEndpointBody, deleteEndpoint } from "../../shared/domain/webhooks/decisions.ts";
+import { inForce, isThere } from "../../shared/domain/webhooks/webhook.ts";
 import { command } from "../../shared/http/operations.ts";
 import { deleteWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 import { ref } from "../../shared/table/store.ts";

@@ -1,4 +1,4 @@
-import { deliveryWithAttempts } from "../../shared/domain/delivery.ts";
+import { deliveryWithAttempts } from "../../shared/domain/webhooks/delivery.ts";
 import { deliveryPartition } from "../../shared/events/endpoint-reads.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getDelivery } from "../../shared/routes/webhooks.ts";

@@ -1,4 +1,4 @@
-import { endpointBody, isThere } from "../../shared/domain/webhook.ts";
+import { endpointBody, isThere } from "../../shared/domain/webhooks/webhook.ts";
 import { read } from "../../shared/http/operations.ts";
 import { getWebhookEndpoint } from "../../shared/routes/webhooks.ts";
 import { ref } from "../../shared/table/store.ts";

@@ -1,5 +1,6 @@
-import { type Delivery, deliveryBody } from "../../shared/domain/delivery.ts";
-import { isThere } from "../../shared/domain/webhook.ts";
+import type { Delivery } from "../../shared/domain/records/delivery.ts";
+import { deliveryBody } from "../../shared/domain/webhooks/delivery.ts";
+import { isThere } from "../../shared/domain/webhooks/webhook.ts";
 import { listParameter, resourcePage } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply } from "../../shared/http/page.ts";

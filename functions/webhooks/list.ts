@@ -1,4 +1,4 @@
-import { endpointBody, isThere } from "../../shared/domain/webhook.ts";
+import { endpointBody, isThere } from "../../shared/domain/webhooks/webhook.ts";
 import { endpointsWithHealth } from "../../shared/events/endpoint-reads.ts";
 import { matching } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";

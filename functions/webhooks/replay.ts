@@ -1,6 +1,6 @@
-import { notFound } from "../../shared/domain/decision.ts";
-import { planReplay, refuseRange, replayBody } from "../../shared/domain/replay.ts";
-import { inForce, isThere } from "../../shared/domain/webhook.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
+import { planReplay, refuseRange, replayBody } from "../../shared/domain/webhooks/replay.ts";
+import { inForce, isThere } from "../../shared/domain/webhooks/webhook.ts";
 import { command } from "../../shared/http/operations.ts";
 import { limits } from "../../shared/limits.ts";
 import { replayEvents } from "../../shared/routes/webhooks.ts";

@@ -1,6 +1,6 @@
-import { notFound } from "../../shared/domain/decision.ts";
-import { deliveryBody, retryDelivery as retry } from "../../shared/domain/delivery.ts";
-import { inForce } from "../../shared/domain/webhook.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
+import { deliveryBody, retryDelivery as retry } from "../../shared/domain/webhooks/delivery.ts";
+import { inForce } from "../../shared/domain/webhooks/webhook.ts";
 import { eventRef } from "../../shared/events/event-ref.ts";
 import { wake } from "../../shared/events/fan-out.ts";
 import { command } from "../../shared/http/operations.ts";

@@ -1,6 +1,6 @@
-import { notFound } from "../../shared/domain/decision.ts";
-import { issuedEndpointBody, isThere } from "../../shared/domain/webhook.ts";
-import { rotateEndpointSecret } from "../../shared/domain/webhook-decisions.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
+import { rotateEndpointSecret } from "../../shared/domain/webhooks/decisions.ts";
+import { issuedEndpointBody, isThere } from "../../shared/domain/webhooks/webhook.ts";
 import { secretCommand } from "../../shared/http/secret-command.ts";
 import { rotateWebhookSecret } from "../../shared/routes/webhooks.ts";
 import { ref } from "../../shared/table/store.ts";

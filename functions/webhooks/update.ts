@@ -1,6 +1,6 @@
-import { notFound } from "../../shared/domain/decision.ts";
-import { endpointBody, inForce, isThere } from "../../shared/domain/webhook.ts";
-import { amendEndpoint } from "../../shared/domain/webhook-decisions.ts";
+import { notFound } from "../../shared/domain/kernel/decision.ts";
+import { amendEndpoint } from "../../shared/domain/webhooks/decisions.ts";
+import { endpointBody, inForce, isThere } from "../../shared/domain/webhooks/webhook.ts";
 import { unknownPlaces } from "../../shared/events/endpoint-reads.ts";
 import { command } from "../../shared/http/operations.ts";
 import { updateWebhookEndpoint } from "../../shared/routes/webhooks.ts";

@@ -1,5 +1,6 @@
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { SecretName, Stage } from "../../shared/routes/route.ts";
+import type { Passes } from "../constructs/service-function.ts";
 import type { DeliveryQueue } from "../constructs/webhook-ladder.ts";
 
 /** ARNs and ids that a background function is granted something on. */
@@ -82,12 +83,6 @@ interface Triggers {
 
 /** Invokers of a function: one of these at least. */
 export type Trigger = { [K in keyof Triggers]: Pick<Triggers, K> & Partial<Omit<Triggers, K>> }[keyof Triggers];
-
-/**
- * Passes of a function over its own messages: at most so many, below those after which Lambda ends such a chain, or as
- * many as it takes, and the function itself ends the chain (AWS docs: Lambda recursive loop detection).
- */
-export type Passes = number | "allow";
 
 /** The trigger of most sweeps. */
 export const everyMinute = { schedule: { expression: "rate(1 minute)", input: { action: "sweep" } } } as const;

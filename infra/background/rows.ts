@@ -235,7 +235,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
   /** Completes what the stream or a queue lost. */
   {
     id: "sweep-events",
-    file: "events/sweep-events",
+    file: "events/sweep-due",
     description: "Sends deliveries that are due and completes work that was not finished",
     trigger: everyMinute,
     timeoutSeconds: 60,

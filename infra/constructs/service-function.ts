@@ -14,7 +14,6 @@ import {
 import { type ILogGroup, LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { limits } from "../../shared/limits.ts";
-import type { Passes } from "../background/row.ts";
 import { memoryOf } from "../function-memory.ts";
 import { functionName, type StageConfig } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
@@ -106,3 +105,9 @@ export function functionLogs(scope: Construct, id: string, config: StageConfig):
     removalPolicy: config.logAndSecretRemovalPolicy,
   });
 }
+
+/**
+ * Passes of a function over its own messages: at most so many, below those after which Lambda ends such a chain, or as
+ * many as it takes, and the function itself ends the chain (AWS docs: Lambda recursive loop detection).
+ */
+export type Passes = number | "allow";

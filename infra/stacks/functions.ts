@@ -3,8 +3,7 @@ import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { ILogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import type { Route } from "../../shared/routes/route.ts";
-import type { Passes } from "../background/row.ts";
-import { ServiceFunction } from "../constructs/service-function.ts";
+import { type Passes, ServiceFunction } from "../constructs/service-function.ts";
 import type { StageConfig } from "../stages.ts";
 
 /** A function to make, whether behind a route or not. */

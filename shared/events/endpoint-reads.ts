@@ -1,5 +1,6 @@
-import type { Attempt, Delivery } from "../domain/delivery.ts";
-import type { ShownEndpoint, WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import type { Attempt, Delivery } from "../domain/records/delivery.ts";
+import type { WebhookEndpoint, WebhookHealth } from "../domain/records/webhook.ts";
+import type { ShownEndpoint } from "../domain/webhooks/webhook.ts";
 import { readable, UnreadableItem } from "../runtime/unreadable.ts";
 import { attempts, deliveries, webhookHealths, webhooks } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";

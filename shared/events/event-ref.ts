@@ -1,5 +1,5 @@
-import type { Delivery } from "../domain/delivery.ts";
-import type { SampleEvent } from "../domain/webhook.ts";
+import type { Delivery } from "../domain/records/delivery.ts";
+import type { SampleEvent } from "../domain/webhooks/webhook.ts";
 import { eventKeyOf, events, type PublishedEvent } from "../table/entities.ts";
 import type { Ref } from "../table/store.ts";
 

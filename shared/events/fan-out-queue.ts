@@ -1,4 +1,4 @@
-import type { WebhookHealth } from "../domain/webhook.ts";
+import type { WebhookHealth } from "../domain/records/webhook.ts";
 import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
 import { causeOf, countMetric, log } from "../runtime/log.ts";

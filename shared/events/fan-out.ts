@@ -1,6 +1,8 @@
-import { type Delivery, draftDelivery, messageOf, unstored } from "../domain/delivery.ts";
-import { atRest } from "../domain/delivery-lane.ts";
-import { subscribes, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
+import type { Delivery } from "../domain/records/delivery.ts";
+import type { WebhookEndpoint, WebhookHealth } from "../domain/records/webhook.ts";
+import { draftDelivery, messageOf, unstored } from "../domain/webhooks/delivery.ts";
+import { atRest } from "../domain/webhooks/lane.ts";
+import { subscribes } from "../domain/webhooks/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { chance } from "../runtime/ids.ts";

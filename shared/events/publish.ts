@@ -1,4 +1,4 @@
-import type { WebhookEndpoint } from "../domain/webhook.ts";
+import type { WebhookEndpoint } from "../domain/records/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs, pause } from "../runtime/clock.ts";
 import { newId } from "../runtime/ids.ts";

@@ -1,5 +1,5 @@
+import type { WebhookHealth } from "../domain/records/webhook.ts";
 import type { StreamFlag } from "../domain/stream/connection.ts";
-import type { WebhookHealth } from "../domain/webhook.ts";
 import { log } from "../runtime/log.ts";
 import { streamFlags } from "../table/entities.ts";
 import { type EventCounter, eventCounterWith, type NumberedTo } from "../table/sequences.ts";

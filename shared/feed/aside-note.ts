@@ -1,8 +1,9 @@
-import type { Refusal } from "../domain/decision.ts";
 import type { AsideMoney } from "../domain/feed/aside-money.ts";
-import { type AsideNote, type Dedup, type FeedReject, markOf } from "../domain/feed/records.ts";
+import { type AsideNote, markOf } from "../domain/feed/records.ts";
 import { refuseConflict, repetitionOf, withContent } from "../domain/feed/repetition.ts";
-import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
+import type { Refusal } from "../domain/kernel/decision.ts";
+import type { Dedup, FeedReject } from "../domain/records/feed-item.ts";
+import type { TradingChange, TradingDecision } from "../domain/records/trading-change.ts";
 import { limits } from "../limits.ts";
 import type { FeedRun, PlacedItem, Verdict } from "./decisions.ts";
 import { type Records, settled } from "./marks.ts";

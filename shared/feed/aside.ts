@@ -1,9 +1,9 @@
-import type { Balance } from "../domain/account.ts";
-import { type Context, type Refusal, refuse } from "../domain/decision.ts";
+import { adjustMore, equal, isAdjustment } from "../domain/accounts/balance.ts";
 import { withChangeOf } from "../domain/feed/aside-money.ts";
 import { operationMinor } from "../domain/feed/platform-money.ts";
-import { adjustMore, equal, isAdjustment } from "../domain/posting.ts";
-import type { TradingChange } from "../domain/trading/changes.ts";
+import { type Context, type Refusal, refuse } from "../domain/kernel/decision.ts";
+import type { Balance } from "../domain/records/balance.ts";
+import type { TradingChange } from "../domain/records/trading-change.ts";
 import type { Committable, Load } from "../table/store.ts";
 import { decideTrading, prepared } from "../trading/commit.ts";
 import { noteAside } from "./aside-note.ts";

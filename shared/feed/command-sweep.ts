@@ -1,9 +1,11 @@
-import { isCorrection, type MoneyCommand, moneyOf, type PlatformCommand } from "../domain/command/command.ts";
-import { type CommandState, overdue } from "../domain/command/settle.ts";
-import { overdueTerms } from "../domain/command/terms.ts";
-import { unchanged } from "../domain/decision.ts";
+import { isCorrection, moneyOf } from "../domain/feed/command/command.ts";
+import { type CommandState, overdue } from "../domain/feed/command/settle.ts";
+import { overdueTerms } from "../domain/feed/command/terms.ts";
+import { unchanged } from "../domain/kernel/decision.ts";
+import { isComplete } from "../domain/money/transaction.ts";
+import type { MoneyCommand, PlatformCommand } from "../domain/records/command.ts";
 import { overdueLiquidation } from "../domain/trading/liquidation/settle.ts";
-import { isComplete } from "../domain/transaction.ts";
+import { countAttention } from "../money/decide.ts";
 import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
 import { type SweepResult, sweepItems } from "../table/due.ts";
@@ -11,7 +13,6 @@ import { commands } from "../table/entities.ts";
 import { type Load, ref } from "../table/store.ts";
 import { commitDecision } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
-import { countAttention } from "../trading/margin.ts";
 import { correctionState } from "./commands.ts";
 
 /**

@@ -1,22 +1,17 @@
-import {
-  type CorrectionCommand,
-  isCorrection,
-  isOpen,
-  type LiquidateCommand,
-  type MoneyCommand,
-  moneyOf,
-  type TermsCommand,
-} from "../domain/command/command.ts";
-import type { CommandState } from "../domain/command/settle.ts";
-import { type Context, type Decision, notFound } from "../domain/decision.ts";
-import type { TradingDecision } from "../domain/trading/changes.ts";
+import { isCorrection, isOpen, moneyOf } from "../domain/feed/command/command.ts";
+import type { CommandState } from "../domain/feed/command/settle.ts";
+import { type Context, notFound } from "../domain/kernel/decision.ts";
+import { isComplete } from "../domain/money/transaction.ts";
+import type { Decision } from "../domain/records/change.ts";
+import type { CorrectionCommand, LiquidateCommand, MoneyCommand, TermsCommand } from "../domain/records/command.ts";
+import type { StoredRisk } from "../domain/records/risk.ts";
+import type { TradingDecision } from "../domain/records/trading-change.ts";
+import type { Transaction } from "../domain/records/transaction.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
-import type { StoredRisk } from "../domain/trading/stored-risk.ts";
-import { isComplete, type Transaction } from "../domain/transaction.ts";
+import { countAttention, decideMoney, moneyRefs, readValuedAccount } from "../money/decide.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { type AccountState, decideTrading, prepared } from "../trading/commit.ts";
 import { linkOf, tradingRef } from "../trading/items.ts";
-import { countAttention, decideMoney, moneyRefs, readValuedAccount } from "../trading/margin.ts";
 import { driftRef } from "./drift-refs.ts";
 
 /**

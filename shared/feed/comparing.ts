@@ -1,6 +1,5 @@
-import type { Account, Balance, Ledger } from "../domain/account.ts";
-import type { PlatformCommand, SettlementCommand } from "../domain/command/command.ts";
-import { isSettlement, namesAllSettlements } from "../domain/command/settlement.ts";
+import { sourceLoginMarker } from "../domain/accounts/open-account.ts";
+import { isSettlement, namesAllSettlements } from "../domain/feed/command/settlement.ts";
 import {
   type ComparedSnapshot,
   compareAccount,
@@ -9,13 +8,16 @@ import {
   effectsWith,
   positionKey,
   unnumberedSince,
-} from "../domain/drift/compare.ts";
-import type { Compared } from "../domain/drift/reconcile.ts";
-import type { FeedSource } from "../domain/feed/source.ts";
-import { sourceLoginMarker } from "../domain/open-account.ts";
+} from "../domain/feed/drift/compare.ts";
+import type { Compared } from "../domain/feed/drift/reconcile.ts";
+import type { Account } from "../domain/records/account.ts";
+import type { Balance } from "../domain/records/balance.ts";
+import type { PlatformCommand, SettlementCommand } from "../domain/records/command.ts";
+import type { FeedSource } from "../domain/records/feed-source.ts";
+import type { Ledger } from "../domain/records/ledger.ts";
+import type { Trade } from "../domain/records/trade.ts";
+import type { Transaction } from "../domain/records/transaction.ts";
 import type { Holdings } from "../domain/trading/margin.ts";
-import type { Trade } from "../domain/trading/trade.ts";
-import type { Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
 import { inParallel } from "../runtime/parallel.ts";

@@ -1,5 +1,6 @@
-import type { Drift, DriftPositions, Reconciliation } from "../domain/drift/drift.ts";
-import type { SnapshotHead } from "../domain/drift/snapshot.ts";
+import type { Reconciliation } from "../domain/feed/drift/drift.ts";
+import type { SnapshotHead } from "../domain/feed/drift/snapshot.ts";
+import type { Drift, DriftPositions } from "../domain/records/drift.ts";
 import { driftPositions, drifts, reconciliations, snapshotHeads } from "../table/entities.ts";
 import type { Ref } from "../table/store.ts";
 

@@ -1,5 +1,5 @@
-import type { Drift } from "../domain/drift/drift.ts";
-import type { FeedReject } from "../domain/feed/records.ts";
+import type { Drift } from "../domain/records/drift.ts";
+import type { FeedReject } from "../domain/records/feed-item.ts";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { causeOf, log } from "../runtime/log.ts";

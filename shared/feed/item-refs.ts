@@ -1,7 +1,7 @@
 import type { AccountItem } from "../domain/feed/apply.ts";
 import type { ItemReading, ReadItem } from "../domain/feed/batch.ts";
 import { operationMarker } from "../domain/feed/operation-marker.ts";
-import type { Dedup } from "../domain/feed/records.ts";
+import type { Dedup } from "../domain/records/feed-item.ts";
 import { type Ref, ref } from "../table/store.ts";
 import { tradingRef } from "../trading/items.ts";
 import type { FeedRun, GoodReading } from "./decisions.ts";

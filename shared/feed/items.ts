@@ -1,5 +1,5 @@
-import type { Context, Refusal } from "../domain/decision.ts";
-import type { FeedSource } from "../domain/feed/source.ts";
+import type { Context, Refusal } from "../domain/kernel/decision.ts";
+import type { FeedSource } from "../domain/records/feed-source.ts";
 import type { FeedResultBody } from "../schema/feed.ts";
 import { type Committable, type Load, ref } from "../table/store.ts";
 import { commitDecision, prepared } from "../trading/commit.ts";

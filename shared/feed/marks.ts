@@ -1,15 +1,18 @@
-import type { Account, Balance, Ledger } from "../domain/account.ts";
 import { positionMarker } from "../domain/feed/deals.ts";
 import { orderMarker } from "../domain/feed/mirror-order.ts";
-import { type Dedup, type FeedReject, markOf, type Named, resolved } from "../domain/feed/records.ts";
+import { markOf, type Named, resolved } from "../domain/feed/records.ts";
 import { settledSince } from "../domain/feed/reversal-repayment.ts";
-import type { FeedSource } from "../domain/feed/source.ts";
 import type { DealUndo } from "../domain/feed/undo.ts";
-import type { TradingDecision } from "../domain/trading/changes.ts";
+import type { Account } from "../domain/records/account.ts";
+import type { Balance } from "../domain/records/balance.ts";
+import type { Dedup, FeedReject } from "../domain/records/feed-item.ts";
+import type { FeedSource } from "../domain/records/feed-source.ts";
+import type { Ledger } from "../domain/records/ledger.ts";
+import type { TradingDecision } from "../domain/records/trading-change.ts";
+import { ledgerSince } from "../money/since-debit.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
 import type { Reads } from "../trading/holdings.ts";
 import { tradingRef } from "../trading/items.ts";
-import { ledgerSince } from "../trading/since-debit.ts";
 
 /** The notes of an item: its result, and its reject when it is tried again. */
 export interface Records {

@@ -1,6 +1,6 @@
-import type { Drift, DriftPositions } from "../domain/drift/drift.ts";
-import { nextPositions, type OpenedStep, openNext } from "../domain/drift/open-positions.ts";
-import type { FeedSource } from "../domain/feed/source.ts";
+import { nextPositions, type OpenedStep, openNext } from "../domain/feed/drift/open-positions.ts";
+import type { Drift, DriftPositions } from "../domain/records/drift.ts";
+import type { FeedSource } from "../domain/records/feed-source.ts";
 import { limits } from "../limits.ts";
 import { log } from "../runtime/log.ts";
 import { loadItems, ref } from "../table/store.ts";

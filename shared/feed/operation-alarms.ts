@@ -1,7 +1,7 @@
-import type { DomainEvent } from "../domain/decision.ts";
 import type { Made } from "../domain/feed/apply.ts";
 import type { ItemReading } from "../domain/feed/batch.ts";
-import type { TradingDecision } from "../domain/trading/changes.ts";
+import type { DomainEvent } from "../domain/kernel/decision.ts";
+import type { TradingDecision } from "../domain/records/trading-change.ts";
 import { countMetric, log } from "../runtime/log.ts";
 import type { FeedRun } from "./decisions.ts";
 

@@ -1,19 +1,20 @@
-import { type CorrectionCommand, isCorrection, isOpen, type PlatformCommand } from "../domain/command/command.ts";
-import { isTrading } from "../domain/debt.ts";
-import type { Drift } from "../domain/drift/drift.ts";
+import { isTrading } from "../domain/accounts/debt.ts";
 import type { Made } from "../domain/feed/apply.ts";
+import { isCorrection, isOpen } from "../domain/feed/command/command.ts";
 import { unconfirmed } from "../domain/feed/join-operation.ts";
 import { type Operation, operationMinor } from "../domain/feed/platform-money.ts";
-import type { Dedup } from "../domain/feed/records.ts";
 import type { OperationLinks } from "../domain/feed/reported.ts";
-import type { FeedSource } from "../domain/feed/source.ts";
-import type { Transaction } from "../domain/transaction.ts";
+import type { CorrectionCommand, PlatformCommand } from "../domain/records/command.ts";
+import type { Drift } from "../domain/records/drift.ts";
+import type { Dedup } from "../domain/records/feed-item.ts";
+import type { FeedSource } from "../domain/records/feed-source.ts";
+import type { Transaction } from "../domain/records/transaction.ts";
+import { sinceDebit, sinceMoment } from "../money/since-debit.ts";
 import type { RetryFeedReject } from "../schema/feed.ts";
 import { giversOf } from "../table/givers.ts";
 import { type Ref, ref } from "../table/store.ts";
 import type { AccountState } from "../trading/commit.ts";
 import { tradingRef } from "../trading/items.ts";
-import { sinceDebit, sinceMoment } from "../trading/since-debit.ts";
 import { driftRef } from "./drift-refs.ts";
 import type { FeedReads } from "./unjoined-legs.ts";
 

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
-import { type Refusal, refuseFields } from "../domain/decision.ts";
-import type { DedupName, FeedItem, ItemReading, ReadItem } from "../domain/feed/batch.ts";
+import type { FeedItem, ItemReading, ReadItem } from "../domain/feed/batch.ts";
 import { contentOf } from "../domain/feed/repetition.ts";
+import { type Refusal, refuseFields } from "../domain/kernel/decision.ts";
+import type { DedupName } from "../domain/records/feed-item.ts";
 import { checkedValue } from "../http/validate.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";

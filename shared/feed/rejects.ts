@@ -1,5 +1,5 @@
 import type { FeedItem, ItemReading } from "../domain/feed/batch.ts";
-import type { FeedReject } from "../domain/feed/records.ts";
+import type { FeedReject } from "../domain/records/feed-item.ts";
 import { sha256 } from "../runtime/digest.ts";
 import { tradingRef } from "../trading/items.ts";
 import type { FeedRun } from "./decisions.ts";

@@ -1,6 +1,5 @@
-import type { Account } from "../domain/account.ts";
-import type { Reconciliation } from "../domain/drift/drift.ts";
-import { type Compared, isOlder, type Reconciled } from "../domain/drift/reconcile.ts";
+import type { Reconciliation } from "../domain/feed/drift/drift.ts";
+import { type Compared, isOlder, type Reconciled } from "../domain/feed/drift/reconcile.ts";
 import {
   nothingCompared,
   refuseConflict,
@@ -11,8 +10,9 @@ import {
   type SnapshotHead,
   type SnapshotPart,
   snapshotOf,
-} from "../domain/drift/snapshot.ts";
-import type { FeedSource } from "../domain/feed/source.ts";
+} from "../domain/feed/drift/snapshot.ts";
+import type { Account } from "../domain/records/account.ts";
+import type { FeedSource } from "../domain/records/feed-source.ts";
 import { refused } from "../http/problem.ts";
 import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";

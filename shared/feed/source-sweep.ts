@@ -1,6 +1,6 @@
-import { unchanged } from "../domain/decision.ts";
-import type { FeedSource } from "../domain/feed/source.ts";
 import { quietUntil, type WatchedSource, watchSource } from "../domain/feed/watch-source.ts";
+import { unchanged } from "../domain/kernel/decision.ts";
+import type { FeedSource } from "../domain/records/feed-source.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { causeOf, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";

@@ -1,6 +1,5 @@
-import { type FeedSource, isEnded } from "../domain/feed/source.ts";
-import type { TradingDecision } from "../domain/trading/changes.ts";
-import type { SourcePulse } from "../domain/trading/pricing/source.ts";
+import { type FeedSource, isEnded, type SourcePulse } from "../domain/records/feed-source.ts";
+import type { TradingDecision } from "../domain/records/trading-change.ts";
 import type { UnreadableItem } from "../runtime/unreadable.ts";
 import { feedSources, pulses } from "../table/entities.ts";
 import { keyIn, pagesOf } from "../table/partition.ts";

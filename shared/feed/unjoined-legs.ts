@@ -1,4 +1,5 @@
-import { isOpen, type PlatformCommand } from "../domain/command/command.ts";
+import { isOpen } from "../domain/feed/command/command.ts";
+import type { PlatformCommand } from "../domain/records/command.ts";
 import { limits } from "../limits.ts";
 import { commands, unjoinedLegs } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";

@@ -1,8 +1,10 @@
-import type { Balance } from "../domain/account.ts";
-import { laneMarker, type PlatformCommand, type SettlementCommand, takeCommands } from "../domain/command/command.ts";
-import { isSettlement, mayBeDone } from "../domain/command/settlement.ts";
-import type { Context, Decision } from "../domain/decision.ts";
-import type { FeedSource } from "../domain/feed/source.ts";
+import { laneMarker, takeCommands } from "../domain/feed/command/command.ts";
+import { isSettlement, mayBeDone } from "../domain/feed/command/settlement.ts";
+import type { Context } from "../domain/kernel/decision.ts";
+import type { Balance } from "../domain/records/balance.ts";
+import type { Decision } from "../domain/records/change.ts";
+import type { PlatformCommand, SettlementCommand } from "../domain/records/command.ts";
+import type { FeedSource } from "../domain/records/feed-source.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
 import { UnreadableItem } from "../runtime/unreadable.ts";

@@ -1,6 +1,6 @@
-import type { Application } from "../domain/application.ts";
-import { endedApplication, endedOperator } from "../domain/people/caller-standing.ts";
-import type { Operator } from "../domain/people/operator.ts";
+import { endedApplication, endedOperator } from "../domain/access/caller-standing.ts";
+import type { Application } from "../domain/records/application.ts";
+import type { Operator } from "../domain/records/operator.ts";
 import { isOfSource } from "../routes/route.ts";
 import { addressInRanges } from "../runtime/address.ts";
 import { nowMs } from "../runtime/clock.ts";

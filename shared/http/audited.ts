@@ -1,5 +1,6 @@
-import { type AuditedChange, type AuditedResource, auditedMembers, withoutMembers } from "../domain/audit/changes.ts";
-import { sameValue } from "../domain/equality.ts";
+import { auditedMembers, withoutMembers } from "../domain/audit/changes.ts";
+import type { AuditedChange, AuditedResource } from "../domain/kernel/audited.ts";
+import { sameValue } from "../domain/kernel/equality.ts";
 import { limits } from "../limits.ts";
 import type { ShippedRoute } from "../routes/route.ts";
 import { secretMembers } from "../schema/audit/confidential.ts";

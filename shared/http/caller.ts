@@ -1,4 +1,4 @@
-import type { Actor } from "../domain/decision.ts";
+import type { Actor } from "../domain/kernel/decision.ts";
 import type { Role } from "../roles.ts";
 import type { Scope } from "../schema/scope.ts";
 import { HttpProblem } from "./problem.ts";

@@ -1,7 +1,7 @@
 import middy from "@middy/core";
 import httpJsonBodyParser from "@middy/http-json-body-parser";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from "aws-lambda";
-import { notFound } from "../domain/decision.ts";
+import { notFound } from "../domain/kernel/decision.ts";
 import { limits } from "../limits.ts";
 import type { ShippedRoute } from "../routes/route.ts";
 import { withinBudget } from "../runtime/budget.ts";

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent, Context as LambdaContext } from "aws-lambda";
 import type { output as Output } from "zod/v4/core";
-import type { Context } from "../domain/decision.ts";
+import type { Context } from "../domain/kernel/decision.ts";
 import type { ShippedRoute } from "../routes/route.ts";
 import type { ProblemCode } from "../schema/problem.ts";
 import type { RateVerdict } from "../table/counters.ts";

@@ -1,4 +1,5 @@
-import { type FindTexts, wantedBy } from "../domain/people/finding.ts";
+import { wantedBy } from "../domain/accounts/finding.ts";
+import type { FindTexts } from "../domain/records/client.ts";
 import { limits } from "../limits.ts";
 import { timePart } from "../runtime/ids.ts";
 import type { PageRequest } from "../table/list.ts";
@@ -7,29 +8,6 @@ import { HttpProblem } from "./problem.ts";
 
 /** Filters of the list of clients. */
 export const clientFilters = ["status", "verification_status", "country", "email", "external_id", "tag"];
-
-/** Filters of every list of accounts, on stored attributes; the margin state is computed from prices. */
-export const accountFilters = ["status", "type", "currency", "group_id", "number", "platform_login"];
-
-/** Filters of every list of transactions. */
-export const transactionFilters = [
-  "kind",
-  "status",
-  "account_id",
-  "client_id",
-  "method",
-  "external_id",
-  "provider_reference",
-];
-
-/** Filters of every list of trades. */
-export const tradeFilters = ["status", "symbol", "side", "close_reason"];
-
-/** Filters of every list of positions. */
-export const positionFilters = ["symbol", "side"];
-
-/** Filters of every list of orders; the status selects the partitions. */
-export const orderFilters = ["symbol", "side", "type", "account_id"];
 
 /** Filters of the list of applications. */
 export const applicationFilters = ["status"];

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import type { Actor } from "../domain/decision.ts";
+import type { Actor } from "../domain/kernel/decision.ts";
 import { limits } from "../limits.ts";
 import { sha256 } from "../runtime/digest.ts";
 import type { IdempotencyScope } from "../table/store.ts";

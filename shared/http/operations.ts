@@ -1,4 +1,4 @@
-import { type Context, notFound, type Origin } from "../domain/decision.ts";
+import { type Context, notFound, type Origin } from "../domain/kernel/decision.ts";
 import { limits } from "../limits.ts";
 import type { ShippedRoute } from "../routes/route.ts";
 import { withinBudget } from "../runtime/budget.ts";

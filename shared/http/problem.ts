@@ -1,4 +1,4 @@
-import type { FieldError, Refusal } from "../domain/decision.ts";
+import type { FieldError, Refusal } from "../domain/kernel/decision.ts";
 import { type ProblemCode, problemKind, problemType } from "../schema/problem.ts";
 
 /** One entry of `errors`: a field of the body, a query parameter or a header, with the rule that it broke. */

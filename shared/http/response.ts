@@ -1,5 +1,5 @@
 import type { APIGatewayProxyResult } from "aws-lambda";
-import type { Refusal } from "../domain/decision.ts";
+import type { Refusal } from "../domain/kernel/decision.ts";
 import { Slowness } from "../domain/usage/slowness.ts";
 import { limits } from "../limits.ts";
 import { spentUnits } from "../runtime/budget.ts";

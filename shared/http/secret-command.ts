@@ -1,5 +1,6 @@
-import type { Actor, Decision } from "../domain/decision.ts";
-import { peopleOf } from "../domain/people/person.ts";
+import { peopleOf } from "../domain/access/person.ts";
+import type { Actor } from "../domain/kernel/decision.ts";
+import type { Decision } from "../domain/records/change.ts";
 import type { ShippedRoute } from "../routes/route.ts";
 import { sha256 } from "../runtime/digest.ts";
 import { open, seal } from "../runtime/service-key.ts";

@@ -1,6 +1,6 @@
 import type { $ZodIssue, $ZodType } from "zod/v4/core";
 import { safeParse } from "zod/v4/core";
-import { type FieldError, failedFields } from "../domain/decision.ts";
+import { type FieldError, failedFields } from "../domain/kernel/decision.ts";
 import { limits } from "../limits.ts";
 import { clipped } from "../text.ts";
 import { HttpProblem, type ProblemEntry } from "./problem.ts";

@@ -1,4 +1,5 @@
-import type { Application, ApplicationDraws, DrawnSecret } from "../domain/application.ts";
+import type { ApplicationDraws, DrawnSecret } from "../domain/access/application.ts";
+import type { Application } from "../domain/records/application.ts";
 import { sha256 } from "../runtime/digest.ts";
 import { env } from "../runtime/env.ts";
 import { newSecretWord } from "../runtime/ids.ts";

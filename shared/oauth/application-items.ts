@@ -1,5 +1,5 @@
-import type { Application } from "../domain/application.ts";
-import type { OperatorKey } from "../domain/people/operator.ts";
+import type { Application } from "../domain/records/application.ts";
+import type { OperatorKey } from "../domain/records/operator.ts";
 import { applications, operatorKeys } from "../table/entities.ts";
 import { transactOnce } from "../table/transact.ts";
 import { updateItem } from "../table/write.ts";

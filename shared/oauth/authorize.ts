@@ -1,9 +1,12 @@
 import type { APIGatewayAuthorizerResult } from "aws-lambda";
-import { type Application, applicationActor } from "../domain/application.ts";
-import type { Actor } from "../domain/decision.ts";
-import { type Family, familyLives } from "../domain/family.ts";
-import { type Operator, type OperatorKey, operatorActor } from "../domain/people/operator.ts";
-import { sessionLives } from "../domain/people/session.ts";
+import { applicationActor } from "../domain/access/application.ts";
+import { familyLives } from "../domain/access/family.ts";
+import { operatorActor } from "../domain/access/operator.ts";
+import { sessionLives } from "../domain/access/session.ts";
+import type { Actor } from "../domain/kernel/decision.ts";
+import type { Application } from "../domain/records/application.ts";
+import type { Family } from "../domain/records/family.ts";
+import type { Operator, OperatorKey } from "../domain/records/operator.ts";
 import { type Role, scopesOf } from "../roles.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
-import { type Application, secretLives } from "../domain/application.ts";
+import { secretLives } from "../domain/access/application.ts";
+import type { Application } from "../domain/records/application.ts";
 import { addressBlock, addressInRanges } from "../runtime/address.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { sha256 } from "../runtime/digest.ts";

@@ -1,4 +1,4 @@
-import type { Family, RevocationReason } from "../domain/family.ts";
+import type { Family, RevocationReason } from "../domain/records/family.ts";
 import { nowIso, pause } from "../runtime/clock.ts";
 import { isThrottle } from "../runtime/unavailable.ts";
 import { families } from "../table/entities.ts";

@@ -1,6 +1,6 @@
-import type { Application } from "../domain/application.ts";
-import type { Family } from "../domain/family.ts";
-import type { Operator } from "../domain/people/operator.ts";
+import type { Application } from "../domain/records/application.ts";
+import type { Family } from "../domain/records/family.ts";
+import type { Operator } from "../domain/records/operator.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";

@@ -1,4 +1,4 @@
-import type { Application } from "../domain/application.ts";
+import type { Application } from "../domain/records/application.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { causeOf, log } from "../runtime/log.ts";

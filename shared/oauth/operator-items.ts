@@ -1,5 +1,6 @@
-import type { Requirement } from "../domain/decision.ts";
-import { namelessOperator, type Operator } from "../domain/people/operator.ts";
+import { namelessOperator } from "../domain/access/operator.ts";
+import type { Requirement } from "../domain/kernel/decision.ts";
+import type { Operator } from "../domain/records/operator.ts";
 import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";

@@ -1,7 +1,7 @@
 import type * as z from "zod/mini";
-import { draftApplication } from "../domain/application.ts";
-import { firstOwner } from "../domain/people/operator.ts";
-import { draftTenant } from "../domain/tenant.ts";
+import { draftApplication } from "../domain/access/application.ts";
+import { firstOwner } from "../domain/access/operator.ts";
+import { draftTenant } from "../domain/access/tenant.ts";
 import { delayMs, nowIso } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { newId } from "../runtime/ids.ts";

@@ -1,4 +1,4 @@
-import type { Application } from "../domain/application.ts";
+import type { Application } from "../domain/records/application.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";
 import { forClient, type OAuthRequest } from "./client-authentication.ts";

@@ -1,6 +1,6 @@
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from "aws-lambda";
-import type { Application } from "../domain/application.ts";
-import type { OperatorKey } from "../domain/people/operator.ts";
+import type { Application } from "../domain/records/application.ts";
+import type { OperatorKey } from "../domain/records/operator.ts";
 import { limits } from "../limits.ts";
 import { failuresOf } from "../runtime/batch.ts";
 import { nowMs } from "../runtime/clock.ts";

@@ -1,6 +1,8 @@
-import { type Application, applicationActor } from "../domain/application.ts";
+import { applicationActor } from "../domain/access/application.ts";
+import { operatorActor } from "../domain/access/operator.ts";
 import type { RefusedParty } from "../domain/audit/refusals.ts";
-import { type Operator, operatorActor } from "../domain/people/operator.ts";
+import type { Application } from "../domain/records/application.ts";
+import type { Operator } from "../domain/records/operator.ts";
 import { delayMs, nowIso } from "../runtime/clock.ts";
 import { reportRefusal } from "../runtime/refusals.ts";
 import type { AccessRefusalCode, RecordedRefusalCode } from "../schema/audit/recorded-refusals.ts";

@@ -1,4 +1,5 @@
-import { decideRefresh, openFamily, type RevocationReason } from "../domain/family.ts";
+import { decideRefresh, openFamily } from "../domain/access/family.ts";
+import type { RevocationReason } from "../domain/records/family.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { newId } from "../runtime/ids.ts";
 import { log } from "../runtime/log.ts";

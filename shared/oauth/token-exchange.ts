@@ -1,6 +1,6 @@
-import type { Operator, OperatorKey } from "../domain/people/operator.ts";
-import { signIn } from "../domain/people/operator.ts";
-import { sessionLives, sessionName } from "../domain/people/session.ts";
+import { signIn } from "../domain/access/operator.ts";
+import { sessionLives, sessionName } from "../domain/access/session.ts";
+import type { Operator, OperatorKey } from "../domain/records/operator.ts";
 import { limits } from "../limits.ts";
 import { scopesOf } from "../roles.ts";
 import { addressBlock } from "../runtime/address.ts";

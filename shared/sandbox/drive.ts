@@ -1,4 +1,4 @@
-import type { Context, Refusal } from "../domain/decision.ts";
+import type { Context, Refusal } from "../domain/kernel/decision.ts";
 import { type Destination, driveTo } from "../domain/sandbox/drive.ts";
 import { priceBody } from "../domain/sandbox/prices.ts";
 import { balanceNow } from "../domain/trading/live.ts";

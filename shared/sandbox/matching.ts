@@ -1,5 +1,5 @@
-import type { DomainEvent } from "../domain/decision.ts";
-import type { Quote } from "../domain/trading/pricing/quote.ts";
+import type { DomainEvent } from "../domain/kernel/decision.ts";
+import type { Quote } from "../domain/records/quote.ts";
 import { limits } from "../limits.ts";
 import { causeOf, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";

@@ -1,5 +1,6 @@
+import type { Quote } from "../domain/records/quote.ts";
 import { type PriceChange, quoteOf, seedOf } from "../domain/sandbox/prices.ts";
-import type { Market, Quote } from "../domain/trading/pricing/quote.ts";
+import type { Market } from "../domain/trading/pricing/quote.ts";
 import { limits } from "../limits.ts";
 import { nowIso, pause } from "../runtime/clock.ts";
 import { inParallel } from "../runtime/parallel.ts";

@@ -1,8 +1,9 @@
-import { unchanged } from "../domain/decision.ts";
-import { expireTransaction } from "../domain/move-transaction.ts";
+import { unchanged } from "../domain/kernel/decision.ts";
+import { expireTransaction } from "../domain/money/move.ts";
+import type { Transaction } from "../domain/records/transaction.ts";
 import { simulateProvider } from "../domain/sandbox/triggers.ts";
-import type { Transaction } from "../domain/transaction.ts";
 import { limits } from "../limits.ts";
+import { decideTransaction } from "../money/decide.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { causeOf, log } from "../runtime/log.ts";
 import { systemContext } from "../table/context.ts";
@@ -12,7 +13,6 @@ import { isStill } from "../table/expression.ts";
 import { changeItem } from "../table/items.ts";
 import { readAll } from "../table/store.ts";
 import { commitDecision } from "../trading/commit.ts";
-import { decideTransaction } from "../trading/margin.ts";
 
 /** Whether the provider of the sandbox, or the end of its time, moves a transaction now. */
 function isDue({ provider_at: at, expires_at: end }: Transaction): boolean {

@@ -1,9 +1,9 @@
-import { controlAccounts } from "../domain/account.ts";
-import type { UniqueKind } from "../domain/decision.ts";
+import type { UniqueKind } from "../domain/kernel/decision.ts";
+import { controlAccounts } from "../domain/records/ledger.ts";
+import type { TradingSymbol } from "../domain/records/symbol.ts";
 import { afterPass, isBefore, monthsUntil, type Reset, withAccounts } from "../domain/sandbox/reset.ts";
 import { seedQuotes, seedSymbols } from "../domain/sandbox/seed.ts";
 import { entriesOf } from "../domain/trading/exposure-changes.ts";
-import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { timePart } from "../runtime/ids.ts";

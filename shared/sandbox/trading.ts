@@ -1,4 +1,8 @@
-import { type Context, notFound, refuseField } from "../domain/decision.ts";
+import { type Context, notFound, refuseField } from "../domain/kernel/decision.ts";
+import type { Order } from "../domain/records/order.ts";
+import type { Quote } from "../domain/records/quote.ts";
+import type { TradingSymbol } from "../domain/records/symbol.ts";
+import type { Trade } from "../domain/records/trade.ts";
 import {
   closeInSandbox,
   type Met,
@@ -9,10 +13,7 @@ import {
 } from "../domain/sandbox/trading.ts";
 import type { Closed } from "../domain/trading/close-trade.ts";
 import type { Executed } from "../domain/trading/open-trade.ts";
-import type { Order } from "../domain/trading/order.ts";
-import type { Market, Quote } from "../domain/trading/pricing/quote.ts";
-import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
-import type { Trade } from "../domain/trading/trade.ts";
+import type { Market } from "../domain/trading/pricing/quote.ts";
 import type { CloseSandboxTradeBody, OpenSandboxTradeBody, PlaceSandboxOrderBody } from "../schema/sandbox.ts";
 import { type Committable, type Load, type Ref, ref } from "../table/store.ts";
 import { type AccountState, decideTrading, prepared, type TradingRequest } from "../trading/commit.ts";

@@ -1,8 +1,9 @@
-import type { Context } from "../domain/decision.ts";
+import type { Context } from "../domain/kernel/decision.ts";
+import type { Order } from "../domain/records/order.ts";
+import type { Position } from "../domain/records/position.ts";
+import type { Quote } from "../domain/records/quote.ts";
 import { exitReason } from "../domain/trading/market-trade.ts";
-import type { Order } from "../domain/trading/order.ts";
-import type { Position } from "../domain/trading/position.ts";
-import { openPrice, type Quote } from "../domain/trading/pricing/quote.ts";
+import { openPrice } from "../domain/trading/pricing/quote.ts";
 import { limits } from "../limits.ts";
 import { causeOf, log } from "../runtime/log.ts";
 import {

@@ -1,7 +1,8 @@
+import type { Quote } from "../domain/records/quote.ts";
+import type { TradingSymbol } from "../domain/records/symbol.ts";
 import { heldQuote } from "../domain/sandbox/prices.ts";
 import { draftWalk, nextStep, type PriceWalk } from "../domain/sandbox/walk.ts";
-import type { Quote } from "../domain/trading/pricing/quote.ts";
-import { isMarketOpen, type TradingSymbol } from "../domain/trading/pricing/symbol.ts";
+import { isMarketOpen } from "../domain/trading/pricing/symbol.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { causeOf, log } from "../runtime/log.ts";

@@ -3,6 +3,7 @@ import { limits } from "../limits.ts";
 import { clipped } from "../text.ts";
 import { described } from "./described.ts";
 import type { FeedAccountUpdate, FeedDealReversal, FeedPositionUpdate } from "./feed/items.ts";
+import { PlatformId, SignedMoney } from "./feed/members.ts";
 import { CalendarDate, id, ownFields, PlatformTime, pageParameters, setOf, Timestamp } from "./fields.ts";
 import { Decimal, SignedDecimal, SymbolName, symbolTerms } from "./symbol.ts";
 import { Side } from "./trade.ts";
@@ -10,22 +11,7 @@ import { platformKinds, StatusReason } from "./transaction.ts";
 
 /** Sequence number of an item in its feed: a whole number from 1, without leading zeros. */
 export const Sequence = z.string().check(z.regex(/^[1-9]\d{0,14}$/, "must be a whole number from 1, as text"));
-/**
- * Identifier assigned by a platform, of a deal, a position, an order or a login. Characters that `identifier` rejects
- * are removed instead: platforms pad names with zero bytes, and a deal that is put aside is money that is not booked.
- * White space at the ends is no part of it, as in `identifier`, so that a login is the same on both sides.
- */
-export const PlatformId = z.string().check(
-  z.overwrite((value) =>
-    value
-      .toWellFormed()
-      .normalize("NFC")
-      .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu, "")
-      .trim(),
-  ),
-  z.minLength(1),
-  z.maxLength(64),
-);
+
 /** Human-readable text of a feed: control characters are removed, and the text is truncated if it is too long. */
 const Description = z.string().check(
   z.overwrite((value) =>
@@ -38,15 +24,7 @@ const Description = z.string().check(
     ),
   ),
 );
-/** Amount that a platform booked, signed as on the account. */
-export const SignedMoney = z
-  .string()
-  .check(
-    z.regex(
-      /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,3})?$|^-?(?:0|[1-9]\d{0,14})\.\d{4,8}$/,
-      "must be a plain decimal such as -6.20",
-    ),
-  );
+
 /**
  * One item of a batch. `data` is validated for each item by its type: an invalid item is put aside and does not block
  * the others.

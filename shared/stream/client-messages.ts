@@ -1,4 +1,4 @@
-import { type FieldError, type Refusal, refuseFields } from "../domain/decision.ts";
+import { type FieldError, type Refusal, refuseFields } from "../domain/kernel/decision.ts";
 import { readJson } from "../http/body.ts";
 import { HttpProblem } from "../http/problem.ts";
 import { checkedValue } from "../http/validate.ts";

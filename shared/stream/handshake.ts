@@ -1,7 +1,10 @@
-import { type Application, applicationActor } from "../domain/application.ts";
-import { type Family, familyLives } from "../domain/family.ts";
-import { type Operator, operatorActor } from "../domain/people/operator.ts";
-import { sessionLives } from "../domain/people/session.ts";
+import { applicationActor } from "../domain/access/application.ts";
+import { familyLives } from "../domain/access/family.ts";
+import { operatorActor } from "../domain/access/operator.ts";
+import { sessionLives } from "../domain/access/session.ts";
+import type { Application } from "../domain/records/application.ts";
+import type { Family } from "../domain/records/family.ts";
+import type { Operator } from "../domain/records/operator.ts";
 import { allowsStream, credentialOf } from "../domain/stream/handshake.ts";
 import type { StreamTicket } from "../domain/stream/ticket.ts";
 import { type Authorized, authorizeBearer } from "../oauth/authorize.ts";

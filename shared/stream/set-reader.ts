@@ -1,9 +1,10 @@
-import type { PlatformCommand } from "../domain/command/command.ts";
-import { commandBody } from "../domain/command/command-body.ts";
+import { commandBody } from "../domain/feed/command/command-body.ts";
+import type { PlatformCommand } from "../domain/records/command.ts";
+import type { Quote } from "../domain/records/quote.ts";
+import type { TradingSymbol } from "../domain/records/symbol.ts";
 import type { Round } from "../domain/stream/cursors.ts";
 import { accountNow } from "../domain/trading/live.ts";
-import { type Quote, quoteBody } from "../domain/trading/pricing/quote.ts";
-import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
+import { quoteBody } from "../domain/trading/pricing/quote.ts";
 import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { absolute } from "../runtime/links.ts";

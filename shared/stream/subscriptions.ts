@@ -1,4 +1,4 @@
-import type { FieldError } from "../domain/decision.ts";
+import type { FieldError } from "../domain/kernel/decision.ts";
 import type { StreamConnection, StreamSet } from "../domain/stream/connection.ts";
 import {
   decideEnd,

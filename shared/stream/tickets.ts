@@ -1,4 +1,4 @@
-import type { Actor } from "../domain/decision.ts";
+import type { Actor } from "../domain/kernel/decision.ts";
 import type { StreamPrincipal } from "../domain/stream/connection.ts";
 import type { StreamTicket } from "../domain/stream/ticket.ts";
 import type { Caller } from "../http/caller.ts";

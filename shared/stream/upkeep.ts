@@ -1,7 +1,8 @@
-import type { Application } from "../domain/application.ts";
-import { type Family, familyLives } from "../domain/family.ts";
-import type { Operator } from "../domain/people/operator.ts";
-import { sessionLives } from "../domain/people/session.ts";
+import { familyLives } from "../domain/access/family.ts";
+import { sessionLives } from "../domain/access/session.ts";
+import type { Application } from "../domain/records/application.ts";
+import type { Family } from "../domain/records/family.ts";
+import type { Operator } from "../domain/records/operator.ts";
 import type { StreamConnection } from "../domain/stream/connection.ts";
 import { type Duty, dutyOf } from "../domain/stream/upkeep.ts";
 import { scopesOf } from "../roles.ts";

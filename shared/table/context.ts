@@ -1,4 +1,4 @@
-import type { Context } from "../domain/decision.ts";
+import type { Context } from "../domain/kernel/decision.ts";
 import { nextMoveAt } from "../domain/sandbox/provider.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";

@@ -1,4 +1,4 @@
-import type { SampleEvent } from "../domain/webhook.ts";
+import type { SampleEvent } from "../domain/webhooks/webhook.ts";
 import { events, type PublishedEvent } from "./entities.ts";
 import { payloadDictionary } from "./packed/dictionary.ts";
 import { packText, unpackText } from "./packed/text.ts";

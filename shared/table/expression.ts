@@ -1,4 +1,4 @@
-import type { Requirement } from "../domain/decision.ts";
+import type { Requirement } from "../domain/kernel/decision.ts";
 
 /**
  * A condition on an item. An attribute is its name, or a path into a map with dots between the names: names of

@@ -1,7 +1,7 @@
-import type { Application } from "../domain/application.ts";
-import { approversOf, type Givers } from "../domain/people/givers.ts";
-import type { Operator } from "../domain/people/operator.ts";
-import type { Transaction } from "../domain/transaction.ts";
+import { approversOf, type Givers } from "../domain/money/givers.ts";
+import type { Application } from "../domain/records/application.ts";
+import type { Operator } from "../domain/records/operator.ts";
+import type { Transaction } from "../domain/records/transaction.ts";
 import { applications, type Key, operators } from "./entities.ts";
 import { readKeys } from "./store.ts";
 

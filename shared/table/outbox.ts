@@ -1,6 +1,6 @@
 import type { AuditedEvent, WaitingAudit } from "../domain/audit/entry.ts";
 import type { PolicyRefusal } from "../domain/audit/refusals.ts";
-import type { Context, DomainEvent, Origin } from "../domain/decision.ts";
+import type { Context, DomainEvent, Origin } from "../domain/kernel/decision.ts";
 import { limits } from "../limits.ts";
 import { type Key, type Outbox, outboxes, outboxParts } from "./entities.ts";
 import { putNew, type TransactItem } from "./write.ts";

@@ -1,4 +1,4 @@
-import type { UniqueKind } from "../domain/decision.ts";
+import type { UniqueKind } from "../domain/kernel/decision.ts";
 import { limits } from "../limits.ts";
 import { accounts, type Entity, type Key, uniques } from "./entities.ts";
 import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfFound } from "./list.ts";

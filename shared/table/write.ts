@@ -1,6 +1,7 @@
 import type { TransactWriteCommandInput } from "@aws-sdk/lib-dynamodb";
-import type { Change, EntityName, Requirement } from "../domain/decision.ts";
-import { sameValue } from "../domain/equality.ts";
+import type { Requirement } from "../domain/kernel/decision.ts";
+import { sameValue } from "../domain/kernel/equality.ts";
+import type { Change, EntityName } from "../domain/records/change.ts";
 import { env } from "../runtime/env.ts";
 import {
   accounts,

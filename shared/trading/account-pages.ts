@@ -1,9 +1,10 @@
-import type { Account, Balance } from "../domain/account.ts";
-import { loginMarkers } from "../domain/open-account.ts";
+import { loginMarkers } from "../domain/accounts/open-account.ts";
+import type { Account } from "../domain/records/account.ts";
+import type { Balance } from "../domain/records/balance.ts";
+import type { StoredRisk } from "../domain/records/risk.ts";
 import type { MarketNow } from "../domain/trading/live.ts";
 import { type Holdings, metricsAt } from "../domain/trading/margin.ts";
-import type { StoredRisk } from "../domain/trading/stored-risk.ts";
-import { accountFilters, and, listParameter, matching, partitionsOf, resourcePage } from "../http/filters.ts";
+import { and, listParameter, matching, partitionsOf, resourcePage } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { readable, UnreadableItem, unlessUnreadable } from "../runtime/unreadable.ts";
@@ -14,6 +15,7 @@ import { ownersOf, type UniqueValues } from "../table/owners.ts";
 import { pagesOf } from "../table/partition.ts";
 import { readEach } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
+import { accountFilters } from "./filters.ts";
 import { type ListedAccount, readListedAccounts, wholeGroups, withPositions } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 

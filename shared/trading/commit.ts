@@ -1,9 +1,12 @@
-import type { Account } from "../domain/account.ts";
-import type { Client } from "../domain/client.ts";
-import type { PlatformCommand } from "../domain/command/command.ts";
-import { type Change, type Context, type DomainEvent, type Refusal, refuse } from "../domain/decision.ts";
-import type { FeedSource } from "../domain/feed/source.ts";
-import type { TradingChange, TradingDecision } from "../domain/trading/changes.ts";
+import { type Context, type DomainEvent, type Refusal, refuse } from "../domain/kernel/decision.ts";
+import type { Account } from "../domain/records/account.ts";
+import type { Change } from "../domain/records/change.ts";
+import type { Client } from "../domain/records/client.ts";
+import type { PlatformCommand } from "../domain/records/command.ts";
+import type { FeedSource } from "../domain/records/feed-source.ts";
+import type { Position } from "../domain/records/position.ts";
+import type { Trade } from "../domain/records/trade.ts";
+import type { TradingChange, TradingDecision } from "../domain/records/trading-change.ts";
 import type { Requested } from "../domain/trading/liquidation/request.ts";
 import { metricsAt } from "../domain/trading/margin.ts";
 import {
@@ -13,12 +16,10 @@ import {
   tradesWithNights,
   withNights,
 } from "../domain/trading/nights/accrue.ts";
-import type { Position } from "../domain/trading/position.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
 import { draftRisk } from "../domain/trading/risk.ts";
 import { nextToClose } from "../domain/trading/stop-out.ts";
 import type { WatchedState } from "../domain/trading/stored-risk.ts";
-import type { Trade } from "../domain/trading/trade.ts";
 import { type Evaluated, evaluated, liquidationOf, withMarginUpdate } from "../domain/trading/watch.ts";
 import { limits } from "../limits.ts";
 import { Unavailable } from "../runtime/unavailable.ts";

@@ -1,6 +1,7 @@
 import type { DynamoDBRecord } from "aws-lambda";
-import type { Quote } from "../domain/trading/pricing/quote.ts";
-import { isDueAtOnce, isMetBy, type StoredRisk } from "../domain/trading/stored-risk.ts";
+import type { Quote } from "../domain/records/quote.ts";
+import type { StoredRisk } from "../domain/records/risk.ts";
+import { isDueAtOnce, isMetBy } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { causeOf, log } from "../runtime/log.ts";

@@ -1,8 +1,10 @@
-import type { Account, Balance } from "../domain/account.ts";
+import type { Account } from "../domain/records/account.ts";
+import type { Balance } from "../domain/records/balance.ts";
+import type { Position } from "../domain/records/position.ts";
+import type { StoredRisk } from "../domain/records/risk.ts";
 import type { ShownHoldings } from "../domain/trading/live.ts";
 import type { Holdings } from "../domain/trading/margin.ts";
-import type { Position } from "../domain/trading/position.ts";
-import { isWhole, type StoredRisk, type WatchedState } from "../domain/trading/stored-risk.ts";
+import { isWhole, type WatchedState } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
 import { pause } from "../runtime/clock.ts";
 import { inParallel } from "../runtime/parallel.ts";

@@ -1,16 +1,17 @@
-import type { PlatformCommand } from "../domain/command/command.ts";
-import { type Decision, refuseField, type UniqueKind } from "../domain/decision.ts";
-import type { Dedup, FeedReject } from "../domain/feed/records.ts";
-import type { FeedSource } from "../domain/feed/source.ts";
-import type { TradingChange, TradingEntity } from "../domain/trading/changes.ts";
-import type { Order } from "../domain/trading/order.ts";
-import type { Position } from "../domain/trading/position.ts";
-import type { Quote } from "../domain/trading/pricing/quote.ts";
-import type { SourcePulse } from "../domain/trading/pricing/source.ts";
-import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
-import type { Exposure, StoredRisk } from "../domain/trading/stored-risk.ts";
-import type { Trade } from "../domain/trading/trade.ts";
-import { type AccountContext, isComplete, type Transaction } from "../domain/transaction.ts";
+import { refuseField, type UniqueKind } from "../domain/kernel/decision.ts";
+import { type AccountContext, isComplete } from "../domain/money/transaction.ts";
+import type { Decision } from "../domain/records/change.ts";
+import type { PlatformCommand } from "../domain/records/command.ts";
+import type { Dedup, FeedReject } from "../domain/records/feed-item.ts";
+import type { FeedSource, SourcePulse } from "../domain/records/feed-source.ts";
+import type { Order } from "../domain/records/order.ts";
+import type { Position } from "../domain/records/position.ts";
+import type { Quote } from "../domain/records/quote.ts";
+import type { Exposure, StoredRisk } from "../domain/records/risk.ts";
+import type { TradingSymbol } from "../domain/records/symbol.ts";
+import type { Trade } from "../domain/records/trade.ts";
+import type { TradingChange, TradingEntity } from "../domain/records/trading-change.ts";
+import type { Transaction } from "../domain/records/transaction.ts";
 import {
   commands,
   dedups,

@@ -1,5 +1,5 @@
 import type { CurrencyCode } from "../currencies.ts";
-import type { Refusal } from "../domain/decision.ts";
+import type { Refusal } from "../domain/kernel/decision.ts";
 import { HttpProblem } from "../http/problem.ts";
 
 type Query = Readonly<Record<string, string | undefined>>;

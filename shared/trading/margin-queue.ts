@@ -1,4 +1,5 @@
-import { creditEndsInMs, type StoredRisk } from "../domain/trading/stored-risk.ts";
+import type { StoredRisk } from "../domain/records/risk.ts";
+import { creditEndsInMs } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
 import { sendMessages } from "../runtime/queues.ts";

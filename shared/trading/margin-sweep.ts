@@ -1,5 +1,6 @@
-import type { Quote } from "../domain/trading/pricing/quote.ts";
-import { type Breach, creditEndsInMs, riskDueAt, type StoredRisk } from "../domain/trading/stored-risk.ts";
+import type { Quote } from "../domain/records/quote.ts";
+import type { StoredRisk } from "../domain/records/risk.ts";
+import { type Breach, creditEndsInMs, riskDueAt } from "../domain/trading/stored-risk.ts";
 import { limits } from "../limits.ts";
 import { nowIso, nowMs } from "../runtime/clock.ts";
 import { causeOf, log } from "../runtime/log.ts";

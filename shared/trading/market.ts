@@ -1,9 +1,11 @@
 import { wholeOf } from "../currencies.ts";
+import type { SourcePulse } from "../domain/records/feed-source.ts";
+import type { Quote } from "../domain/records/quote.ts";
+import type { TradingSymbol } from "../domain/records/symbol.ts";
 import { clientPairs } from "../domain/trading/pricing/client-rate.ts";
 import { type Pair, symbolsNeeded } from "../domain/trading/pricing/needs.ts";
-import type { Market, Quote } from "../domain/trading/pricing/quote.ts";
-import { internalSource, type SourcePulse } from "../domain/trading/pricing/source.ts";
-import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
+import type { Market } from "../domain/trading/pricing/quote.ts";
+import { internalSource } from "../domain/trading/pricing/source.ts";
 import { limits } from "../limits.ts";
 import { nowMs } from "../runtime/clock.ts";
 import { keepLast } from "../runtime/keep-last.ts";

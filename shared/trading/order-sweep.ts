@@ -1,7 +1,8 @@
-import type { Account } from "../domain/account.ts";
-import { unchanged } from "../domain/decision.ts";
-import type { TradingDecision } from "../domain/trading/changes.ts";
-import { expireOrder, type Order, voidOrder } from "../domain/trading/order.ts";
+import { unchanged } from "../domain/kernel/decision.ts";
+import type { Account } from "../domain/records/account.ts";
+import type { Order } from "../domain/records/order.ts";
+import type { TradingDecision } from "../domain/records/trading-change.ts";
+import { expireOrder, voidOrder } from "../domain/trading/order.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowMs } from "../runtime/clock.ts";
 import { causeOf, log } from "../runtime/log.ts";

@@ -1,19 +1,9 @@
-import type { Balance } from "../domain/account.ts";
+import type { Balance } from "../domain/records/balance.ts";
+import type { Order } from "../domain/records/order.ts";
+import type { Position } from "../domain/records/position.ts";
+import type { Trade } from "../domain/records/trade.ts";
 import type { HeldPosition, MarketNow } from "../domain/trading/live.ts";
-import type { Order } from "../domain/trading/order.ts";
-import type { Position } from "../domain/trading/position.ts";
-import type { Trade } from "../domain/trading/trade.ts";
-import {
-  and,
-  boundsBy,
-  inRange,
-  listParameter,
-  matching,
-  orderFilters,
-  positionFilters,
-  resourcePage,
-  tradeFilters,
-} from "../http/filters.ts";
+import { and, boundsBy, inRange, listParameter, matching, resourcePage } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { nowIso } from "../runtime/clock.ts";
 import { UnreadableItem, unlessUnreadable } from "../runtime/unreadable.ts";
@@ -21,6 +11,7 @@ import { balances, orders, positions, trades } from "../table/entities.ts";
 import { type ListIndex, type Page, type PageRequest, pageOfEntries, pageOfIndex, pageWith } from "../table/list.ts";
 import { accountIdsOf } from "../table/owners.ts";
 import { readEach } from "../table/store.ts";
+import { orderFilters, positionFilters, tradeFilters } from "./filters.ts";
 import { wholeGroups } from "./holdings.ts";
 import { readMarket } from "./market.ts";
 

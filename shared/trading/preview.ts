@@ -1,10 +1,10 @@
-import type { Client } from "../domain/client.ts";
-import type { Context } from "../domain/decision.ts";
-import type { FeedSource } from "../domain/feed/source.ts";
+import type { Context } from "../domain/kernel/decision.ts";
+import type { Client } from "../domain/records/client.ts";
+import type { FeedSource } from "../domain/records/feed-source.ts";
+import type { Trade } from "../domain/records/trade.ts";
 import type { Holdings } from "../domain/trading/margin.ts";
 import { tradesWithNights, withNights } from "../domain/trading/nights/accrue.ts";
 import { type Previewed, previewMargin } from "../domain/trading/preview/preview.ts";
-import type { Trade } from "../domain/trading/trade.ts";
 import type { PreviewMargin } from "../schema/margin-preview.ts";
 import { clients, feedSources, trades } from "../table/entities.ts";
 import { type Load, ref } from "../table/store.ts";

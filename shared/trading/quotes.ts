@@ -1,5 +1,7 @@
-import { epochFault, type FeedSource } from "../domain/feed/source.ts";
-import type { Market, Quote } from "../domain/trading/pricing/quote.ts";
+import { epochFault } from "../domain/feed/source.ts";
+import type { FeedSource } from "../domain/records/feed-source.ts";
+import type { Quote } from "../domain/records/quote.ts";
+import type { Market } from "../domain/trading/pricing/quote.ts";
 import { acceptTick } from "../domain/trading/pricing/tick.ts";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";

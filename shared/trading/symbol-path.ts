@@ -1,4 +1,4 @@
-import type { TradingSymbol } from "../domain/trading/pricing/symbol.ts";
+import type { TradingSymbol } from "../domain/records/symbol.ts";
 import { HttpProblem } from "../http/problem.ts";
 import { symbolPattern } from "../schema/symbol.ts";
 

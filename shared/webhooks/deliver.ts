@@ -1,8 +1,9 @@
 import type { SQSRecord } from "aws-lambda";
-import { cancelled, type Delivery } from "../domain/delivery.ts";
-import { type AttemptOutcome, claimed, gone, reasonToSwitchOff, recorded, taskOf } from "../domain/delivery-attempt.ts";
-import { isPrompt, isProven, laneFor, mostSlots, type Place, restUntil, slotsOf } from "../domain/delivery-lane.ts";
-import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import type { Delivery } from "../domain/records/delivery.ts";
+import type { WebhookEndpoint, WebhookHealth } from "../domain/records/webhook.ts";
+import { type AttemptOutcome, claimed, gone, reasonToSwitchOff, recorded, taskOf } from "../domain/webhooks/attempt.ts";
+import { cancelled } from "../domain/webhooks/delivery.ts";
+import { isPrompt, isProven, laneFor, mostSlots, type Place, restUntil, slotsOf } from "../domain/webhooks/lane.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs, pause } from "../runtime/clock.ts";
 import { env } from "../runtime/env.ts";

@@ -1,12 +1,8 @@
-import { type Attempt, type Delivery, draftDelivery, isOpen, isUnstored, unstored } from "../domain/delivery.ts";
-import { type AttemptOutcome, crashOf } from "../domain/delivery-attempt.ts";
-import {
-  inForce,
-  type SampleEvent,
-  type WebhookCount,
-  type WebhookEndpoint,
-  type WebhookHealth,
-} from "../domain/webhook.ts";
+import type { Attempt, Delivery } from "../domain/records/delivery.ts";
+import type { WebhookCount, WebhookEndpoint, WebhookHealth } from "../domain/records/webhook.ts";
+import { type AttemptOutcome, crashOf } from "../domain/webhooks/attempt.ts";
+import { draftDelivery, isOpen, isUnstored, unstored } from "../domain/webhooks/delivery.ts";
+import { inForce, type SampleEvent } from "../domain/webhooks/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import type { DeliveryMessage } from "../runtime/queues.ts";

@@ -1,6 +1,7 @@
-import { cancelled, type Delivery, isOpen, isWanted, messageOf, type Wake, wakeUp } from "../domain/delivery.ts";
-import { restsOn, restUntil } from "../domain/delivery-lane.ts";
-import type { WebhookEndpoint, WebhookHealth } from "../domain/webhook.ts";
+import type { Delivery } from "../domain/records/delivery.ts";
+import type { WebhookEndpoint, WebhookHealth } from "../domain/records/webhook.ts";
+import { cancelled, isOpen, isWanted, messageOf, type Wake, wakeUp } from "../domain/webhooks/delivery.ts";
+import { restsOn, restUntil } from "../domain/webhooks/lane.ts";
 import { healthsOf } from "../events/endpoint-reads.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";

@@ -1,6 +1,6 @@
-import type { AttemptOutcome } from "../domain/delivery-attempt.ts";
-import { closingAfter, creditAfter, isSilence, slotsOf } from "../domain/delivery-lane.ts";
-import type { Probe, WebhookHealth } from "../domain/webhook.ts";
+import type { Probe, WebhookHealth } from "../domain/records/webhook.ts";
+import type { AttemptOutcome } from "../domain/webhooks/attempt.ts";
+import { closingAfter, creditAfter, isSilence, slotsOf } from "../domain/webhooks/lane.ts";
 import { limits } from "../limits.ts";
 import { delayMs } from "../runtime/clock.ts";
 import { chance } from "../runtime/ids.ts";

@@ -1,4 +1,5 @@
-import { type Delivery, isOpen, messageOf } from "../domain/delivery.ts";
+import type { Delivery } from "../domain/records/delivery.ts";
+import { isOpen, messageOf } from "../domain/webhooks/delivery.ts";
 import { deliveriesOf, endpointHealths, isUnbegun, putDelivery, restingOf, trySend } from "../events/fan-out.ts";
 import { limits } from "../limits.ts";
 import { nowIso } from "../runtime/clock.ts";

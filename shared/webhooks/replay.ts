@@ -1,5 +1,6 @@
-import { draftDelivery, messageOf } from "../domain/delivery.ts";
-import type { Replay, WebhookEndpoint } from "../domain/webhook.ts";
+import type { WebhookEndpoint } from "../domain/records/webhook.ts";
+import { draftDelivery, messageOf } from "../domain/webhooks/delivery.ts";
+import type { Replay } from "../domain/webhooks/webhook.ts";
 import { putDelivery, subscribersOf, trySend } from "../events/fan-out.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso } from "../runtime/clock.ts";

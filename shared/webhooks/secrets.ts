@@ -1,4 +1,5 @@
-import type { DrawnSecret, WebhookEndpoint } from "../domain/webhook.ts";
+import type { WebhookEndpoint } from "../domain/records/webhook.ts";
+import type { DrawnSecret } from "../domain/webhooks/webhook.ts";
 import { newWebhookSecret } from "../runtime/ids.ts";
 import { open, type Sealed, seal } from "../runtime/service-key.ts";
 

@@ -1,4 +1,5 @@
-import { inForce, type SwitchOff, type WebhookEndpoint, type WebhookHealth } from "../domain/webhook.ts";
+import type { SwitchOff, WebhookEndpoint, WebhookHealth } from "../domain/records/webhook.ts";
+import { inForce } from "../domain/webhooks/webhook.ts";
 import { limits } from "../limits.ts";
 import { delayMs, nowIso, nowMs } from "../runtime/clock.ts";
 import { causeOf, log } from "../runtime/log.ts";

@@ -1,4 +1,5 @@
-import { type Delivery, draftDelivery } from "../../shared/domain/delivery.ts";
+import type { Delivery } from "../../shared/domain/records/delivery.ts";
+import { draftDelivery } from "../../shared/domain/webhooks/delivery.ts";
 import { samples } from "../../shared/openapi/published-kinds.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { deliveries, deliveryId, eventId, events, type PublishedEvent } from "../../shared/table/entities.ts";

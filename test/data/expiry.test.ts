@@ -15,7 +15,7 @@ afterEach(() => {
 });
 afterAll(async () => expect(await findings(api.emulator)).toEqual([]));
 
-const { handler: sweepEvents } = await import("../../functions/events/sweep-events.ts");
+const { handler: sweepEvents } = await import("../../functions/events/sweep-due.ts");
 
 const { tradingFloor } = await import("../support/builders/trading-floor.ts");
 

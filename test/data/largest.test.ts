@@ -1,7 +1,7 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { StoredRisk } from "../../shared/domain/trading/stored-risk.ts";
+import type { StoredRisk } from "../../shared/domain/records/risk.ts";
 import { limits } from "../../shared/limits.ts";
 import { collectionOf, exampleIds } from "../../shared/openapi/examples/identifiers.ts";
 import { routes } from "../../shared/routes/index.ts";

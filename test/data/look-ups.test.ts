@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Client, clientBody } from "../../shared/domain/client.ts";
+import { clientBody } from "../../shared/domain/accounts/client.ts";
+import type { Client } from "../../shared/domain/records/client.ts";
 import { clientFilters, resourcePage } from "../../shared/http/filters.ts";
 import { pageReply } from "../../shared/http/page.ts";
 import { validQuery } from "../../shared/http/validate.ts";

@@ -1,7 +1,7 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { FeedReject } from "../../shared/domain/feed/records.ts";
+import type { FeedReject } from "../../shared/domain/records/feed-item.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import {
   accounts,

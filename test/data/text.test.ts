@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import type { Client } from "../../shared/domain/client.ts";
+import type { Client } from "../../shared/domain/records/client.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { clients, uniques } from "../../shared/table/entities.ts";
 import { brokerage, clientRequest } from "../support/builders/brokerage.ts";

@@ -1,15 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  type Account,
-  accountBody,
-  type Balance,
-  type Ledger,
-  ledgerBody,
-  withdrawableMinor,
-} from "../../shared/domain/account.ts";
-import { openAccount } from "../../shared/domain/open-account.ts";
-import { draftTenant } from "../../shared/domain/tenant.ts";
+import { draftTenant } from "../../shared/domain/access/tenant.ts";
+import { accountBody, ledgerBody, withdrawableMinor } from "../../shared/domain/accounts/account.ts";
+import { openAccount } from "../../shared/domain/accounts/open-account.ts";
+import type { Account } from "../../shared/domain/records/account.ts";
+import type { Balance } from "../../shared/domain/records/balance.ts";
+import type { Ledger } from "../../shared/domain/records/ledger.ts";
 import { limits } from "../../shared/limits.ts";
 import type { CreateAccount } from "../../shared/schema/account.ts";
 import {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Account, Balance } from "../../shared/domain/account.ts";
-import { accountBody } from "../../shared/domain/account.ts";
-import { amendAccount, balanceBody, disableAccount } from "../../shared/domain/amend-account.ts";
+import { accountBody } from "../../shared/domain/accounts/account.ts";
+import { amendAccount, balanceBody, disableAccount } from "../../shared/domain/accounts/amend-account.ts";
+import type { Account } from "../../shared/domain/records/account.ts";
+import type { Balance } from "../../shared/domain/records/balance.ts";
 import type { UpdateAccount } from "../../shared/schema/account.ts";
 import {
   accepted,

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import {
-  type Application,
   amendApplication,
   draftApplication,
   registerApplication,
   revokeApplication,
   rotateSecret,
-} from "../../shared/domain/application.ts";
-import type { Context, Decision } from "../../shared/domain/decision.ts";
+} from "../../shared/domain/access/application.ts";
+import type { Context } from "../../shared/domain/kernel/decision.ts";
+import type { Application } from "../../shared/domain/records/application.ts";
+import type { Decision } from "../../shared/domain/records/change.ts";
 import { type Role, scopesOf } from "../../shared/roles.ts";
 import type { UpdateApplication } from "../../shared/schema/application.ts";
 import type { Scope } from "../../shared/schema/scope.ts";

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { amendClient, type Client, clientBody, isUnderage, openClient } from "../../shared/domain/client.ts";
-import { mergeMetadata } from "../../shared/domain/metadata.ts";
+import { amendClient, clientBody, isUnderage, openClient } from "../../shared/domain/accounts/client.ts";
+import { mergeMetadata } from "../../shared/domain/kernel/metadata.ts";
+import type { Client } from "../../shared/domain/records/client.ts";
 import { limits } from "../../shared/limits.ts";
 import type { UpdateClient } from "../../shared/schema/client.ts";
 import type { Scope } from "../../shared/schema/scope.ts";

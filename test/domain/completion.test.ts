@@ -1,12 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CurrencyCode } from "../../shared/currencies.ts";
-import { minorDigits } from "../../shared/currencies.ts";
-import type { Account, Balance, Contra, Ledger } from "../../shared/domain/account.ts";
-import type { Decision } from "../../shared/domain/decision.ts";
-import { formatAmount } from "../../shared/domain/money.ts";
-import { moveTransaction } from "../../shared/domain/move-transaction.ts";
-import { type Transaction, transactionBody } from "../../shared/domain/transaction.ts";
+import { type CurrencyCode, minorDigits } from "../../shared/currencies.ts";
+import { formatAmount } from "../../shared/domain/kernel/money.ts";
+import { moveTransaction } from "../../shared/domain/money/move.ts";
+import { transactionBody } from "../../shared/domain/money/transaction.ts";
+import type { Account } from "../../shared/domain/records/account.ts";
+import type { Balance } from "../../shared/domain/records/balance.ts";
+import type { Decision } from "../../shared/domain/records/change.ts";
+import type { Contra, Ledger } from "../../shared/domain/records/ledger.ts";
+import type { Transaction } from "../../shared/domain/records/transaction.ts";
 import { limits } from "../../shared/limits.ts";
 import type { TransactionState } from "../../shared/schema/transaction.ts";
 import {

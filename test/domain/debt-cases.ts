@@ -1,29 +1,26 @@
 import fc from "fast-check";
-import type { Account, Balance, Ledger } from "../../shared/domain/account.ts";
-import { platformMoved } from "../../shared/domain/command/money.ts";
-import { replayFrom } from "../../shared/domain/debt.ts";
-import type { Change, Decision } from "../../shared/domain/decision.ts";
+import { lotsOf } from "../../shared/domain/accounts/credit-lots.ts";
+import { replayFrom } from "../../shared/domain/accounts/debt.ts";
 import { withChangeOf, withoutAside } from "../../shared/domain/feed/aside-money.ts";
+import { platformMoved } from "../../shared/domain/feed/command/money.ts";
 import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
-import { requestCredit } from "../../shared/domain/internal-money/credit.ts";
-import { lotsOf } from "../../shared/domain/internal-money/credit-lots.ts";
-import { formatAmount, least } from "../../shared/domain/money.ts";
-import { expireTransaction, moveTransaction } from "../../shared/domain/move-transaction.ts";
-import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
-import type { Tenant } from "../../shared/domain/tenant.ts";
-import type { TradingDecision } from "../../shared/domain/trading/changes.ts";
+import { formatAmount, least } from "../../shared/domain/kernel/money.ts";
+import { requestCredit } from "../../shared/domain/money/credit.ts";
+import { expireTransaction, moveTransaction } from "../../shared/domain/money/move.ts";
+import { requestDeposit, requestWithdrawal } from "../../shared/domain/money/request.ts";
+import { type AccountContext, returningFields, reversedFrom } from "../../shared/domain/money/transaction.ts";
+import type { Account } from "../../shared/domain/records/account.ts";
+import type { Balance } from "../../shared/domain/records/balance.ts";
+import type { Change, Decision } from "../../shared/domain/records/change.ts";
+import type { Ledger } from "../../shared/domain/records/ledger.ts";
+import type { Tenant } from "../../shared/domain/records/tenant.ts";
+import type { TradingDecision } from "../../shared/domain/records/trading-change.ts";
+import type { Returning, Transaction } from "../../shared/domain/records/transaction.ts";
 import { closeTrade } from "../../shared/domain/trading/close-trade.ts";
 import { metricsAt } from "../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../shared/domain/trading/pricing/quote.ts";
 import { evaluateMargin } from "../../shared/domain/trading/stop-out.ts";
-import {
-  type AccountContext,
-  type Returning,
-  returningFields,
-  reversedFrom,
-  type Transaction,
-} from "../../shared/domain/transaction.ts";
 import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
 import { decisionContext, decisionTime, someAccount, someClient } from "../support/builders/decisions.ts";
 import { marketAt, someMarket, tradingAccount, usd } from "../support/builders/trading.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Account } from "../../shared/domain/account.ts";
-import type { Tenant } from "../../shared/domain/tenant.ts";
-import type { Transaction } from "../../shared/domain/transaction.ts";
+import type { Account } from "../../shared/domain/records/account.ts";
+import type { Tenant } from "../../shared/domain/records/tenant.ts";
+import type { Transaction } from "../../shared/domain/records/transaction.ts";
 import { usd } from "../support/builders/trading.ts";
 import { judgeDebt } from "../support/oracles/debt-oracle.ts";
 import { amount, Book, lots, nth } from "./debt-cases.ts";

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { draftDelivery } from "../../shared/domain/delivery.ts";
+import type { WebhookHealth } from "../../shared/domain/records/webhook.ts";
+import { amendEndpoint } from "../../shared/domain/webhooks/decisions.ts";
+import { draftDelivery } from "../../shared/domain/webhooks/delivery.ts";
 import {
   atRest,
   closingAfter,
@@ -13,9 +15,8 @@ import {
   type Place,
   restUntil,
   slotsOf,
-} from "../../shared/domain/delivery-lane.ts";
-import { draftHealth, type WebhookHealth } from "../../shared/domain/webhook.ts";
-import { amendEndpoint } from "../../shared/domain/webhook-decisions.ts";
+} from "../../shared/domain/webhooks/lane.ts";
+import { draftHealth } from "../../shared/domain/webhooks/webhook.ts";
 import { limits } from "../../shared/limits.ts";
 import { accepted, changesOf, decisionContext, decisionTime, someEndpoint } from "../support/builders/decisions.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Delivery } from "../../shared/domain/records/delivery.ts";
 import {
   cancelled,
-  type Delivery,
   draftDelivery,
   isOpen,
   isWanted,
@@ -9,8 +9,8 @@ import {
   wakeOfSent,
   wakeOfWaiting,
   wakeUp,
-} from "../../shared/domain/delivery.ts";
-import { autoDisabled, draftHealth } from "../../shared/domain/webhook.ts";
+} from "../../shared/domain/webhooks/delivery.ts";
+import { autoDisabled, draftHealth } from "../../shared/domain/webhooks/webhook.ts";
 import { decisionTime, someEndpoint, tenantId } from "../support/builders/decisions.ts";
 
 const endpoint = someEndpoint({ epoch: 3, version: 4 });

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Application, draftApplication, secretLives } from "../../shared/domain/application.ts";
-import { decideRefresh, type Family, familyLives, openFamily } from "../../shared/domain/family.ts";
+import { draftApplication, secretLives } from "../../shared/domain/access/application.ts";
+import { decideRefresh, familyLives, openFamily } from "../../shared/domain/access/family.ts";
+import type { Application } from "../../shared/domain/records/application.ts";
+import type { Family } from "../../shared/domain/records/family.ts";
 import { limits } from "../../shared/limits.ts";
 import { scopes } from "../../shared/schema/scope.ts";
 import { decisionTime, tenantId } from "../support/builders/decisions.ts";

@@ -1,5 +1,5 @@
-import type { Account } from "../../shared/domain/account.ts";
 import { accrueDeal, closeDeal, type DealLinks, openDeal } from "../../shared/domain/feed/deals.ts";
+import type { Account } from "../../shared/domain/records/account.ts";
 import type { FeedData } from "../../shared/schema/feed.ts";
 import { decisionContext } from "../support/builders/decisions.ts";
 import { someMarket, tradingAccount } from "../support/builders/trading.ts";

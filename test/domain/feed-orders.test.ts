@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { endOrder, mirrorOrder } from "../../shared/domain/feed/mirror-order.ts";
 import { setSymbol } from "../../shared/domain/feed/symbol-terms.ts";
-import type { Order } from "../../shared/domain/trading/order.ts";
+import type { Order } from "../../shared/domain/records/order.ts";
 import { type FeedData, FeedSymbol } from "../../shared/schema/feed.ts";
 import { decisionTime } from "../support/builders/decisions.ts";
 import { someSymbol, tradingAccount } from "../support/builders/trading.ts";

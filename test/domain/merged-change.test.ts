@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Refusal } from "../../shared/domain/decision.ts";
+import { adjustBalance, equal } from "../../shared/domain/accounts/balance.ts";
 import { applyItem } from "../../shared/domain/feed/apply.ts";
 import type { ReadItem } from "../../shared/domain/feed/batch.ts";
 import { mergedChange } from "../../shared/domain/feed/merged-change.ts";
-import type { Dedup } from "../../shared/domain/feed/records.ts";
-import { adjustBalance, equal } from "../../shared/domain/posting.ts";
-import type { TradingChange } from "../../shared/domain/trading/changes.ts";
+import type { Refusal } from "../../shared/domain/kernel/decision.ts";
+import type { Dedup } from "../../shared/domain/records/feed-item.ts";
+import type { TradingChange } from "../../shared/domain/records/trading-change.ts";
 import { withMarginUpdate } from "../../shared/domain/trading/watch.ts";
 import { decisionContext, someAccount } from "../support/builders/decisions.ts";
 import { someMarket } from "../support/builders/trading.ts";

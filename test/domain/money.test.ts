@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type CurrencyCode, currencyCodes, minorDigits, wholeOf } from "../../shared/currencies.ts";
-import { formatAmount, formatPercent, greatest, least, parseAmount, parseReported } from "../../shared/domain/money.ts";
+import {
+  formatAmount,
+  formatPercent,
+  greatest,
+  least,
+  parseAmount,
+  parseReported,
+} from "../../shared/domain/kernel/money.ts";
 import { limits } from "../../shared/limits.ts";
 import iso from "./fixtures/iso-4217.json" with { type: "json" };
 

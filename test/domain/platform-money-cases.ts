@@ -1,11 +1,14 @@
-import type { Account, Balance, Contra, Ledger } from "../../shared/domain/account.ts";
-import type { Change } from "../../shared/domain/decision.ts";
 import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
 import type { Operation } from "../../shared/domain/feed/platform-money.ts";
 import type { OperationLinks } from "../../shared/domain/feed/reported.ts";
-import { moveTransaction } from "../../shared/domain/move-transaction.ts";
-import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
-import type { AccountContext, Transaction } from "../../shared/domain/transaction.ts";
+import { moveTransaction } from "../../shared/domain/money/move.ts";
+import { requestDeposit, requestWithdrawal } from "../../shared/domain/money/request.ts";
+import type { AccountContext } from "../../shared/domain/money/transaction.ts";
+import type { Account } from "../../shared/domain/records/account.ts";
+import type { Balance } from "../../shared/domain/records/balance.ts";
+import type { Change } from "../../shared/domain/records/change.ts";
+import type { Contra, Ledger } from "../../shared/domain/records/ledger.ts";
+import type { Transaction } from "../../shared/domain/records/transaction.ts";
 import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
 import {
   accepted,

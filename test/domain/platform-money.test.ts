@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Change, Decision } from "../../shared/domain/decision.ts";
 import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
 import { type Operation, operationMinor } from "../../shared/domain/feed/platform-money.ts";
-import { formatAmount } from "../../shared/domain/money.ts";
-import { moveTransaction } from "../../shared/domain/move-transaction.ts";
-import type { AccountContext } from "../../shared/domain/transaction.ts";
-import { unjoinedLegsOf } from "../../shared/domain/transaction-legs.ts";
+import { formatAmount } from "../../shared/domain/kernel/money.ts";
+import { unjoinedLegsOf } from "../../shared/domain/money/legs.ts";
+import { moveTransaction } from "../../shared/domain/money/move.ts";
+import type { AccountContext } from "../../shared/domain/money/transaction.ts";
+import type { Change, Decision } from "../../shared/domain/records/change.ts";
 import { limits } from "../../shared/limits.ts";
 import { accepted, changesOf, refused } from "../support/builders/decisions.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { amendSettings, draftTenant, settingsBody } from "../../shared/domain/tenant.ts";
+import { amendSettings, draftTenant, settingsBody } from "../../shared/domain/access/tenant.ts";
 import { accepted, changesOf, decisionContext, decisionTime, tenantId } from "../support/builders/decisions.ts";
 
 const tenant = draftTenant(tenantId, decisionTime);

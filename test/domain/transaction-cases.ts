@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import type { Balance } from "../../shared/domain/account.ts";
-import type { Decision, Requirement } from "../../shared/domain/decision.ts";
-import { moveTransaction } from "../../shared/domain/move-transaction.ts";
-import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
-import type { AccountContext, Transaction } from "../../shared/domain/transaction.ts";
+import type { Requirement } from "../../shared/domain/kernel/decision.ts";
+import { moveTransaction } from "../../shared/domain/money/move.ts";
+import { requestDeposit, requestWithdrawal } from "../../shared/domain/money/request.ts";
+import type { AccountContext } from "../../shared/domain/money/transaction.ts";
+import type { Balance } from "../../shared/domain/records/balance.ts";
+import type { Decision } from "../../shared/domain/records/change.ts";
+import type { Transaction } from "../../shared/domain/records/transaction.ts";
 import { type CreateDeposit, type TransactionState, TransactionStatus } from "../../shared/schema/transaction.ts";
 import { accepted, changesOf, decisionContext, someAccount, someClient } from "../support/builders/decisions.ts";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { expireTransaction, moveTransaction } from "../../shared/domain/move-transaction.ts";
-import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
-import { type AccountContext, transactionBody } from "../../shared/domain/transaction.ts";
+import { expireTransaction, moveTransaction } from "../../shared/domain/money/move.ts";
+import { requestDeposit, requestWithdrawal } from "../../shared/domain/money/request.ts";
+import { type AccountContext, transactionBody } from "../../shared/domain/money/transaction.ts";
 import type { Scope } from "../../shared/schema/scope.ts";
 import type { TransactionState } from "../../shared/schema/transaction.ts";
 import {

@@ -1,13 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Change, Decision } from "../../shared/domain/decision.ts";
 import { applyOperation } from "../../shared/domain/feed/join-operation.ts";
 import type { OperationLinks } from "../../shared/domain/feed/reported.ts";
-import { formatAmount } from "../../shared/domain/money.ts";
-import { expireTransaction, moveTransaction } from "../../shared/domain/move-transaction.ts";
-import { requestDeposit, requestWithdrawal } from "../../shared/domain/request-transaction.ts";
-import type { AccountContext, Transaction } from "../../shared/domain/transaction.ts";
-import { unjoinedLegsOf } from "../../shared/domain/transaction-legs.ts";
+import { formatAmount } from "../../shared/domain/kernel/money.ts";
+import { unjoinedLegsOf } from "../../shared/domain/money/legs.ts";
+import { expireTransaction, moveTransaction } from "../../shared/domain/money/move.ts";
+import { requestDeposit, requestWithdrawal } from "../../shared/domain/money/request.ts";
+import type { AccountContext } from "../../shared/domain/money/transaction.ts";
+import type { Change, Decision } from "../../shared/domain/records/change.ts";
+import type { Transaction } from "../../shared/domain/records/transaction.ts";
 import type { UpdateTransaction } from "../../shared/schema/transaction.ts";
 import {
   accepted,

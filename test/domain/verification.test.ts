@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { amendClient, type Client, expireVerification } from "../../shared/domain/client.ts";
-import { transferAmount } from "../../shared/domain/internal-money/transfer.ts";
-import { openAccount } from "../../shared/domain/open-account.ts";
-import { requestWithdrawal } from "../../shared/domain/request-transaction.ts";
+import { amendClient, expireVerification } from "../../shared/domain/accounts/client.ts";
+import { openAccount } from "../../shared/domain/accounts/open-account.ts";
+import { requestWithdrawal } from "../../shared/domain/money/request.ts";
+import { transferAmount } from "../../shared/domain/money/transfers/transfer.ts";
+import type { Client } from "../../shared/domain/records/client.ts";
 import type { UpdateClient } from "../../shared/schema/client.ts";
 import {
   accepted,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { urlFault } from "../../shared/domain/webhook-url.ts";
+import { urlFault } from "../../shared/domain/webhooks/url.ts";
 
 describe("the address of an endpoint is refused", () => {
   it.each([

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { subscribes, type WebhookEndpoint } from "../../shared/domain/webhook.ts";
-import { amendEndpoint, openEndpoint } from "../../shared/domain/webhook-decisions.ts";
+import type { WebhookEndpoint } from "../../shared/domain/records/webhook.ts";
+import { amendEndpoint, openEndpoint } from "../../shared/domain/webhooks/decisions.ts";
+import { subscribes } from "../../shared/domain/webhooks/webhook.ts";
 import { eventScopes, standardScopes } from "../../shared/event-scopes.ts";
 import { type EventType, eventTypes, optInEventTypes } from "../../shared/schema/event-types.ts";
 import { type Scope, scopes } from "../../shared/schema/scope.ts";

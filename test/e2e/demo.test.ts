@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { StreamClient } from "../../infra/stream-client/stream-client.ts";
+import type { StreamClient } from "../../infra/sdk/stream/stream-client.ts";
 import { followStream } from "../../infra/tools/demo/follow-stream.ts";
 import { type DemoStep, lifePlot, lifeTable, tableOf } from "../../infra/tools/demo/picture.ts";
 import { type Arrival, type Streamed, tellStory } from "../../infra/tools/demo/story.ts";

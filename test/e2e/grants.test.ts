@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { draftHealth } from "../../shared/domain/webhook.ts";
+import { draftHealth } from "../../shared/domain/webhooks/webhook.ts";
 import { limits } from "../../shared/limits.ts";
 import { newId } from "../../shared/runtime/ids.ts";
 import { webhookHealths } from "../../shared/table/entities.ts";

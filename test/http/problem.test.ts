@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
-import { failedFields } from "../../shared/domain/decision.ts";
+import { failedFields } from "../../shared/domain/kernel/decision.ts";
 import type { Request } from "../../shared/http/exchange.ts";
 import { problemDocument } from "../../shared/http/problem.ts";
 import { routes } from "../../shared/routes/index.ts";

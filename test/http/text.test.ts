@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type * as z from "zod/mini";
 import { safeParse } from "zod/v4/core";
-import { mergeMetadata } from "../../shared/domain/metadata.ts";
+import { mergeMetadata } from "../../shared/domain/kernel/metadata.ts";
 import { readFeedItem } from "../../shared/feed/read-items.ts";
 import { HttpProblem, type ProblemEntry } from "../../shared/http/problem.ts";
 import { scanJson } from "../../shared/http/strict-json.ts";
@@ -12,7 +12,7 @@ import { routes } from "../../shared/routes/index.ts";
 import { createOperator } from "../../shared/routes/operators.ts";
 import type { Route } from "../../shared/routes/route.ts";
 import { createWebhookEndpoint } from "../../shared/routes/webhooks.ts";
-import { PlatformId } from "../../shared/schema/feed.ts";
+import { PlatformId } from "../../shared/schema/feed/members.ts";
 
 /** Characters by what they are; each list holds the first and the last of its ranges. */
 const control = ["\u0000", "\u0007", "\t", "\n", "\r", "\u001f", "\u007f", "\u0080", "\u0085", "\u009f"];

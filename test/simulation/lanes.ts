@@ -1,5 +1,7 @@
 import { stageConfig } from "../../infra/stages.ts";
-import { type Delivery, draftDelivery } from "../../shared/domain/delivery.ts";
+import type { Delivery } from "../../shared/domain/records/delivery.ts";
+import type { WebhookHealth } from "../../shared/domain/records/webhook.ts";
+import { draftDelivery } from "../../shared/domain/webhooks/delivery.ts";
 import {
   atRest,
   closingAfter,
@@ -11,8 +13,8 @@ import {
   restsOn,
   restUntil,
   slotsOf,
-} from "../../shared/domain/delivery-lane.ts";
-import { draftHealth, type WebhookHealth } from "../../shared/domain/webhook.ts";
+} from "../../shared/domain/webhooks/lane.ts";
+import { draftHealth } from "../../shared/domain/webhooks/webhook.ts";
 import { limits } from "../../shared/limits.ts";
 import { nextAttempt } from "../../shared/webhooks/ladder.ts";
 import { decisionTime, someEndpoint } from "../support/builders/decisions.ts";

@@ -1,6 +1,6 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import { draftTenant } from "../../shared/domain/tenant.ts";
+import { draftTenant } from "../../shared/domain/access/tenant.ts";
 import { putApplication, type TestAnswer, type TestApi } from "../support/emulator/api.ts";
 import { type Emulator, startEmulator } from "../support/emulator/emulator.ts";
 import { readStream, scanTable } from "../support/emulator/raw-table.ts";

@@ -20,7 +20,7 @@ afterAll(() => folder.remove());
 
 const { handler: route } = await import("../../functions/events/route.ts");
 const { handler: publish } = await import("../../functions/events/publish.ts");
-const { handler: sweep } = await import("../../functions/events/sweep-events.ts");
+const { handler: sweep } = await import("../../functions/events/sweep-due.ts");
 
 const numRuns = Number(process.env["PUBLISHING_RUNS"] ?? "6");
 const given = process.env["PUBLISHING_SEED"];

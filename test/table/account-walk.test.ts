@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { TradingChange, TradingDecision } from "../../shared/domain/trading/changes.ts";
+import type { Order } from "../../shared/domain/records/order.ts";
+import type { StoredRisk } from "../../shared/domain/records/risk.ts";
+import type { TradingChange, TradingDecision } from "../../shared/domain/records/trading-change.ts";
 import { closeTrade } from "../../shared/domain/trading/close-trade.ts";
 import { metricsAt } from "../../shared/domain/trading/margin.ts";
 import { exitReason, openAtMarket } from "../../shared/domain/trading/market-trade.ts";
-import { fillOrder, type Order, placeOrder, triggerOf } from "../../shared/domain/trading/order.ts";
+import { fillOrder, placeOrder, triggerOf } from "../../shared/domain/trading/order.ts";
 import { closePrice, triggerUnits } from "../../shared/domain/trading/pricing/quote.ts";
-import type { StoredRisk } from "../../shared/domain/trading/stored-risk.ts";
 import { evaluated, withMarginUpdate } from "../../shared/domain/trading/watch.ts";
 import { exposures, orders, positions } from "../../shared/table/entities.ts";
 import { decisionContext } from "../support/builders/decisions.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { moveTransaction } from "../../shared/domain/move-transaction.ts";
+import { moveTransaction } from "../../shared/domain/money/move.ts";
 import { newContext } from "../../shared/table/context.ts";
 import { transactions } from "../../shared/table/entities.ts";
 import { kinds, reason, request } from "../domain/transaction-cases.ts";

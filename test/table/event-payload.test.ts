@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SampleEvent } from "../../shared/domain/webhook.ts";
+import type { SampleEvent } from "../../shared/domain/webhooks/webhook.ts";
 import { samples } from "../../shared/openapi/published-kinds.ts";
 import { sha256 } from "../../shared/runtime/digest.ts";
 import { newId } from "../../shared/runtime/ids.ts";

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { Journal } from "../../infra/tools/bridge/journal.ts";
-import type { VenueEvent } from "../../infra/tools/bridge/venue.ts";
+import { Journal } from "../../infra/bridge/journal.ts";
+import type { VenueEvent } from "../../infra/bridge/venue.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "brokerage-names-"));
 const opened: Journal[] = [];

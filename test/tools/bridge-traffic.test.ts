@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it } from "vitest";
-import { Commands } from "../../infra/tools/bridge/commands.ts";
-import { Journal } from "../../infra/tools/bridge/journal.ts";
-import { withoutRefused } from "../../infra/tools/bridge/sender.ts";
-import type { Venue } from "../../infra/tools/bridge/venue.ts";
+import { Commands } from "../../infra/bridge/commands.ts";
+import { Journal } from "../../infra/bridge/journal.ts";
+import { withoutRefused } from "../../infra/bridge/sender.ts";
+import type { Venue } from "../../infra/bridge/venue.ts";
 import { ServiceClient, ServiceError } from "../../infra/tools/service-client.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "brokerage-bridge-"));

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type FixMessage, Framer, Garbled } from "../../infra/tools/bridge/fix/parse.ts";
+import { type FixMessage, Framer, Garbled } from "../../infra/bridge/fix/parse.ts";
 import { bytesOf, venue } from "../support/fix-bytes.ts";
 
 const soh = "\u0001";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Unreadable } from "../../infra/tools/bridge/fix/float.ts";
-import { type FixMessage, Framer, Garbled } from "../../infra/tools/bridge/fix/parse.ts";
-import { Session } from "../../infra/tools/bridge/fix/session.ts";
-import type { SessionSettings } from "../../infra/tools/bridge/fix/session-port.ts";
+import { Unreadable } from "../../infra/bridge/fix/float.ts";
+import { type FixMessage, Framer, Garbled } from "../../infra/bridge/fix/parse.ts";
+import { Session } from "../../infra/bridge/fix/session.ts";
+import type { SessionSettings } from "../../infra/bridge/fix/session-port.ts";
 import { bytesOf, stamp, venue } from "../support/fix-bytes.ts";
 
 const now = Date.parse("2026-11-20T09:00:00Z");

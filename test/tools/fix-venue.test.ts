@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { FixVenue } from "../../infra/tools/bridge/fix/fix-venue.ts";
-import { readTls, type Tls } from "../../infra/tools/bridge/fix/transport.ts";
-import type { VenueEvent, VenueQuote } from "../../infra/tools/bridge/venue.ts";
+import { FixVenue } from "../../infra/bridge/fix/fix-venue.ts";
+import { readTls, type Tls } from "../../infra/bridge/fix/transport.ts";
+import type { VenueEvent, VenueQuote } from "../../infra/bridge/venue.ts";
 import { FixAcceptor, framed } from "../support/fix-acceptor.ts";
 import { selfSigned } from "../support/stack/self-signed.ts";
 

@@ -2,13 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { readConfig } from "../../infra/tools/bridge/config.ts";
-import { SentNumbers } from "../../infra/tools/bridge/fix/numbers.ts";
-import { Orders } from "../../infra/tools/bridge/fix/orders.ts";
-import { type Field, FixMessage } from "../../infra/tools/bridge/fix/parse.ts";
-import { Prices } from "../../infra/tools/bridge/fix/prices.ts";
-import { quantityOf, type TranslateConfig, translate } from "../../infra/tools/bridge/fix/translate.ts";
-import { unitsOf } from "../../infra/tools/bridge/units.ts";
+import { readConfig } from "../../infra/bridge/config.ts";
+import { SentNumbers } from "../../infra/bridge/fix/numbers.ts";
+import { Orders } from "../../infra/bridge/fix/orders.ts";
+import { type Field, FixMessage } from "../../infra/bridge/fix/parse.ts";
+import { Prices } from "../../infra/bridge/fix/prices.ts";
+import { quantityOf, type TranslateConfig, translate } from "../../infra/bridge/fix/translate.ts";
+import { unitsOf } from "../../infra/bridge/units.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "brokerage-fix-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -306,7 +306,7 @@ describe("the numbers that a session sends", () => {
 });
 
 describe("the configuration of a bridge", () => {
-  const example = readFileSync(new URL("../../infra/tools/bridge/bridge.example.json", import.meta.url), "utf8");
+  const example = readFileSync(new URL("../../infra/bridge/bridge.example.json", import.meta.url), "utf8");
   const written = (text: string) => {
     const path = join(folder, "bridge.json");
     writeFileSync(path, text);

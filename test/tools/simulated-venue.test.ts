@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { Book } from "../../infra/tools/bridge/book.ts";
-import { SimulatedVenue } from "../../infra/tools/bridge/simulated-venue.ts";
-import type { VenueEvent } from "../../infra/tools/bridge/venue.ts";
+import { Book } from "../../infra/bridge/book.ts";
+import { SimulatedVenue } from "../../infra/bridge/simulated-venue.ts";
+import type { VenueEvent } from "../../infra/bridge/venue.ts";
 import { ServiceClient } from "../../infra/tools/service-client.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "brokerage-venue-"));

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import type { Socket } from "../../infra/stream-client/connection.ts";
-import type { EventMessage, ServerMessage, Subscription } from "../../infra/stream-client/messages.ts";
+import type { Socket } from "../../infra/sdk/stream/connection.ts";
+import type { EventMessage, ServerMessage, Subscription } from "../../infra/sdk/stream/messages.ts";
 import {
   AccessEnded,
   StreamClient,
   type StreamHandlers,
   type StreamOptions,
-} from "../../infra/stream-client/stream-client.ts";
+} from "../../infra/sdk/stream/stream-client.ts";
 import type { ClientMessageBody } from "../../shared/schema/stream/client-messages.ts";
 import type { ServerMessageBody } from "../../shared/schema/stream/server-messages.ts";
 import { StreamService } from "../support/stack/stream-service.ts";

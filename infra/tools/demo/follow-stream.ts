@@ -1,6 +1,6 @@
 import { WebSocket } from "ws";
-import type { Socket } from "../../stream-client/connection.ts";
-import { StreamClient } from "../../stream-client/stream-client.ts";
+import type { Socket } from "../../sdk/stream/connection.ts";
+import { StreamClient } from "../../sdk/stream/stream-client.ts";
 import type { StoryHost, Streamed } from "./story.ts";
 
 /** Receives all events of the brokerage by the stream, from the first one, into a list; close what it returns. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Bridge } from "../bridge/bridge.ts";
-import type { SimulatedVenue } from "../bridge/simulated-venue.ts";
+import type { Bridge } from "../../bridge/bridge.ts";
+import type { SimulatedVenue } from "../../bridge/simulated-venue.ts";
 import { tableOf } from "./picture.ts";
 import type { DemoReply } from "./story.ts";
 

@@ -1,10 +1,10 @@
 import type { CurrencyCode } from "../../currencies.ts";
 import type { Role } from "../../roles.ts";
-import { type Context, refuse } from "../decision.ts";
-import { parseAmount } from "../money.ts";
-import { isOpen, isSecond, newProposal } from "../people/agreement.ts";
-import { peopleOf } from "../people/person.ts";
-import type { Tenant } from "../tenant.ts";
+import { type Context, refuse } from "../kernel/decision.ts";
+import { parseAmount } from "../kernel/money.ts";
+import type { Tenant } from "../records/tenant.ts";
+import { isOpen, isSecond, newProposal } from "./agreement.ts";
+import { peopleOf } from "./person.ts";
 
 /** A rule of the settings: who must approve what. */
 export type ApprovalRule = NonNullable<Tenant["approval_rules"]>[number];

@@ -1,23 +1,7 @@
 import { limits } from "../../limits.ts";
+import type { AuditedChange, AuditedResource, Members } from "../kernel/audited.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Digest } from "./chain.ts";
-
-/** Members of a resource by their names. */
-export type Members = Readonly<Record<string, unknown>>;
-
-/** A resource that a command is about. */
-export interface AuditedResource {
-  readonly type: string;
-  readonly id: string;
-}
-
-/** The members of a resource that a command changed. */
-export interface AuditedChange {
-  readonly resource: AuditedResource;
-  /** As they were before; null for a resource that is new, or whose former state no event carries. */
-  readonly before: Members | null;
-  readonly after: Members;
-}
 
 /** The part of an event that its audit entry is made from: the resource, its members and those that changed. */
 export interface EventChange {

@@ -1,17 +1,11 @@
 import { limits } from "../../limits.ts";
 import type { RecordedRefusalCode } from "../../schema/audit/recorded-refusals.ts";
 import type { ProblemCode } from "../../schema/problem.ts";
-import type { Actor } from "../decision.ts";
+import type { AuditedChange, AuditedResource, SealedValues } from "../kernel/audited.ts";
+import type { Actor } from "../kernel/decision.ts";
 import type { Digest } from "./chain.ts";
-import {
-  type AuditedChange,
-  type AuditedResource,
-  bounded,
-  changesOf,
-  type EventChange,
-  withoutMembers,
-} from "./changes.ts";
-import { erasedMark, personalIn, personalOf, type SealedValues, withoutNames, withValues } from "./personal.ts";
+import { bounded, changesOf, type EventChange, withoutMembers } from "./changes.ts";
+import { erasedMark, personalIn, personalOf, withoutNames, withValues } from "./personal.ts";
 
 /** The audit part of a command that waits in the outbox, without what the events of the same commit carry. */
 export interface WaitingAudit {

@@ -1,29 +1,14 @@
 import { limits } from "../../limits.ts";
 import { type PersonKind, payeeMembers, personalMembers } from "../../personal-members.ts";
+import type { AuditedChange, Members, PersonalValues } from "../kernel/audited.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Digest } from "./chain.ts";
-import type { AuditedChange, Members } from "./changes.ts";
 
 /** Replaces a personal value in an entry that has it sealed. */
 export const sealedMark = "[sealed]";
 
 /** Replaces the value of a person without a key: it is stored nowhere, or unreadable for good. */
 export const erasedMark = "[erased]";
-
-/** Personal values of one person in an entry. */
-export interface PersonalValues {
-  /** Identifier of the client or operator. */
-  readonly person: string;
-  /** Where they are in the entry: JSON Pointers (RFC 6901). */
-  readonly members: readonly string[];
-  /** The values, in the order of their places. */
-  readonly values: readonly unknown[];
-}
-
-/** The same, sealed. */
-export interface SealedValues extends Pick<PersonalValues, "person" | "members"> {
-  readonly text: string;
-}
 
 /** The members of an entry that can be about an operator. */
 export interface Caller {

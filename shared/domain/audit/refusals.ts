@@ -1,8 +1,7 @@
 import { limits } from "../../limits.ts";
 import type { RecordedRefusalCode } from "../../schema/audit/recorded-refusals.ts";
-import type { Actor } from "../decision.ts";
-import type { AuditedResource } from "./changes.ts";
-import type { SealedValues } from "./personal.ts";
+import type { AuditedResource, SealedValues } from "../kernel/audited.ts";
+import type { Actor } from "../kernel/decision.ts";
 
 /** A party that proved who it is, whom a request is refused to. */
 export interface RefusedParty {

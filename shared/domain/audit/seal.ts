@@ -1,5 +1,5 @@
 import { dayOf, daysAfter } from "../../calendar.ts";
-import { type Context, type DomainEvent, later } from "../decision.ts";
+import { type Context, type DomainEvent, later } from "../kernel/decision.ts";
 import { beginning, type Link } from "./chain.ts";
 
 /** How far the audit of a brokerage is sealed: its days, one after the other. */

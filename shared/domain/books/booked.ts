@@ -1,8 +1,9 @@
-import type { Ledger } from "../account.ts";
-import { isCredit } from "../internal-money/credit-booking.ts";
-import { formatAmount } from "../money.ts";
-import { awaitsPlatform, type Transaction } from "../transaction.ts";
-import { takesMoney } from "../transaction-legs.ts";
+import { formatAmount } from "../kernel/money.ts";
+import { isCredit } from "../money/credit-booking.ts";
+import { takesMoney } from "../money/legs.ts";
+import { awaitsPlatform } from "../money/transaction.ts";
+import type { Ledger } from "../records/ledger.ts";
+import type { Transaction } from "../records/transaction.ts";
 import { amountDifference, type Difference } from "./difference.ts";
 
 /** Compared members of a ledger entry. */

@@ -1,5 +1,5 @@
 import type { CurrencyCode } from "../../currencies.ts";
-import type { Contra, Ledger } from "../account.ts";
+import type { Contra, Ledger } from "../records/ledger.ts";
 import { amountDifference, type Difference } from "./difference.ts";
 
 /** Sums by month, currency and part of the accounts; together with the other side of each posting they are zero. */

@@ -1,6 +1,6 @@
 import type { CurrencyCode } from "../../currencies.ts";
 import type { BookDifferenceBody } from "../../schema/internal-money/reconciliation.ts";
-import { formatAmount } from "../money.ts";
+import { formatAmount } from "../kernel/money.ts";
 
 /** A place where two books of a brokerage do not agree, as it is stored and shown. */
 export type Difference = Omit<BookDifferenceBody, "found_at">;

@@ -1,6 +1,7 @@
-import type { Balance } from "../account.ts";
-import { awaitsPlatform, returningOf, type Transaction } from "../transaction.ts";
-import { takesMoney } from "../transaction-legs.ts";
+import { takesMoney } from "../money/legs.ts";
+import { awaitsPlatform, returningOf } from "../money/transaction.ts";
+import type { Balance } from "../records/balance.ts";
+import type { Transaction } from "../records/transaction.ts";
 import { amountDifference, countDifference, type Difference } from "./difference.ts";
 import { accountObject } from "./ledger.ts";
 

@@ -1,5 +1,7 @@
-import type { Account, Balance, Ledger } from "../account.ts";
-import { formatAmount } from "../money.ts";
+import { formatAmount } from "../kernel/money.ts";
+import type { Account } from "../records/account.ts";
+import type { Balance } from "../records/balance.ts";
+import type { Ledger } from "../records/ledger.ts";
 import { amountDifference, type BookObject, type Difference, missing } from "./difference.ts";
 
 /** How far the ledger of an account was read, and the first entry that does not follow from those before. */

@@ -1,7 +1,7 @@
 import type { CurrencyCode } from "../../currencies.ts";
 import { limits } from "../../limits.ts";
 import type { ReconciliationBody } from "../../schema/internal-money/reconciliation.ts";
-import { type Context, type DomainEvent, later } from "../decision.ts";
+import { type Context, type DomainEvent, later } from "../kernel/decision.ts";
 import { type Nets, plusNets } from "./controls.ts";
 import type { Difference } from "./difference.ts";
 

@@ -1,9 +1,9 @@
 import type { FeedData } from "../../schema/feed.ts";
-import type { Account } from "../account.ts";
-import type { OwnedAccount } from "../amend-account.ts";
-import { type Context, later, refuse } from "../decision.ts";
+import type { OwnedAccount } from "../accounts/amend-account.ts";
+import { type Context, later, refuse } from "../kernel/decision.ts";
+import type { Account } from "../records/account.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
 import { amendHoldings } from "../trading/amend-holdings.ts";
-import type { TradingDecision } from "../trading/changes.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import type { WatchedState } from "../trading/stored-risk.ts";
 import type { Made } from "./apply.ts";

@@ -1,12 +1,12 @@
-import type { Ledger } from "../account.ts";
-import { followedByPlatform } from "../command/settlement.ts";
-import type { Context } from "../decision.ts";
-import type { TradingDecision } from "../trading/changes.ts";
+import type { Context } from "../kernel/decision.ts";
+import type { Ledger } from "../records/ledger.ts";
+import type { Trade } from "../records/trade.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
 import type { TradingState } from "../trading/open-trade.ts";
 import type { Market } from "../trading/pricing/quote.ts";
-import type { Trade } from "../trading/trade.ts";
 import type { ReadItem } from "./batch.ts";
+import { followedByPlatform } from "./command/settlement.ts";
 import { accrueDeal, closeDeal, type DealLinks, openDeal } from "./deals.ts";
 import type { Origin } from "./mirror-order.ts";
 import { updatePosition } from "./position-update.ts";

@@ -1,10 +1,11 @@
-import type { Balance } from "../account.ts";
-import type { BalanceAdjustment, Context } from "../decision.ts";
-import { greatest, least } from "../money.ts";
-import { adjustBalance, isAdjustment } from "../posting.ts";
-import type { TradingChange, TradingDecision } from "../trading/changes.ts";
+import { adjustBalance, isAdjustment } from "../accounts/balance.ts";
+import type { Context } from "../kernel/decision.ts";
+import { greatest, least } from "../kernel/money.ts";
+import type { Balance } from "../records/balance.ts";
+import type { BalanceAdjustment } from "../records/change.ts";
+import type { Dedup } from "../records/feed-item.ts";
+import type { TradingChange, TradingDecision } from "../records/trading-change.ts";
 import { mergedAdjustment } from "./merged-change.ts";
-import type { Dedup } from "./records.ts";
 
 /** The part of what is noted of an item that says what money of an account depends on it. */
 export type AsideMoney = Pick<Dedup, "aside_account_id" | "aside_minor">;

@@ -1,8 +1,9 @@
 import { limits } from "../../limits.ts";
 import type { FeedBatchBody, FeedData, FeedReceiptBody, FeedResultBody } from "../../schema/feed.ts";
-import { type Refusal, refuseFields } from "../decision.ts";
+import { type Refusal, refuseFields } from "../kernel/decision.ts";
+import type { DedupName } from "../records/feed-item.ts";
+import type { FeedSource } from "../records/feed-source.ts";
 import type { Content } from "./repetition.ts";
-import type { FeedSource } from "./source.ts";
 
 /** One item of a batch as it came. */
 export type FeedItem = FeedBatchBody["items"][number];
@@ -41,15 +42,6 @@ export function nextExpected(expected: string, results: readonly FeedResultBody[
   const first = results.findIndex(({ status }) => status === "deferred");
   return String(BigInt(expected) + BigInt(first === -1 ? results.length : first));
 }
-
-/**
- * Names of a source for the things that its items are about, so that each is applied once whatever its number is. A
- * deal is named by what it does too: some platforms close a position under the ticket that it was opened with.
- */
-export type DedupName = readonly [
-  kind: "open" | "close" | "order" | "operation" | "swap" | "position" | "account" | "reversal" | "item",
-  name: string,
-];
 
 /** An item whose data are what its type asks for. */
 export type ReadItem = {

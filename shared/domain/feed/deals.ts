@@ -1,19 +1,19 @@
 import type { CurrencyCode } from "../../currencies.ts";
 import type { FeedData } from "../../schema/feed.ts";
-import type { Account } from "../account.ts";
-import type { Context } from "../decision.ts";
-import { roundReported } from "../money.ts";
+import type { Context } from "../kernel/decision.ts";
+import { roundReported } from "../kernel/money.ts";
+import type { Account } from "../records/account.ts";
+import type { FeedSource } from "../records/feed-source.ts";
+import type { Trade } from "../records/trade.ts";
+import type { TradingChange, TradingDecision } from "../records/trading-change.ts";
 import { accrueSwap } from "../trading/accrue-swap.ts";
-import type { TradingChange, TradingDecision } from "../trading/changes.ts";
 import { closeTrade, type OpenTrade, type PlatformMoney, refuseTrading } from "../trading/close-trade.ts";
 import { executeTrade, type TradingState } from "../trading/open-trade.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import { rational, ratioText } from "../trading/pricing/rational.ts";
 import { reportedStop } from "../trading/pricing/symbol.ts";
-import type { Trade } from "../trading/trade.ts";
 import type { Origin } from "./mirror-order.ts";
 import { withStopOut } from "./platform-stop-out.ts";
-import type { FeedSource } from "./source.ts";
 
 type Opening = Extract<FeedData["execution"], { action: "open" }>;
 type Closing = Extract<FeedData["execution"], { action: "close" }>;

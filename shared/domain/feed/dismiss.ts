@@ -1,7 +1,7 @@
 import { limits } from "../../limits.ts";
-import { type Context, refuse } from "../decision.ts";
-import type { TradingDecision } from "../trading/changes.ts";
-import type { FeedReject } from "./records.ts";
+import { type Context, refuse } from "../kernel/decision.ts";
+import type { FeedReject } from "../records/feed-item.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
 
 /**
  * Decides that a rejected item is never applied, which a person says with a reason. Money that is held or counted until

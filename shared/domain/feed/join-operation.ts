@@ -1,22 +1,18 @@
-import { announcing } from "../command/announce.ts";
-import {
-  type CorrectionCommand,
-  commandChanges,
-  isCorrection,
-  isOpen,
-  movedCommand,
-  type PlatformCommand,
-} from "../command/command.ts";
-import { correctionReleased, correctionReported, isCorrectedBy, isCorrectedByHand } from "../command/correction.ts";
-import { commandOf, type Evidence, forwardMinor, joinedOperation, platformMoved } from "../command/money.ts";
-import { followedByPlatform } from "../command/settlement.ts";
-import { type Change, type Context, type Decision, later, numberOf, refuse } from "../decision.ts";
-import { isCredit } from "../internal-money/credit-booking.ts";
-import { reportedFigure } from "../money.ts";
-import { isUnapproved } from "../people/approval.ts";
-import { awaitsPlatform, changedTransaction, type Transaction, transactionEvent } from "../transaction.ts";
-import { type Leg, legChanges, takesMoney, unreportedLegsOf } from "../transaction-legs.ts";
+import { type Context, later, numberOf, refuse } from "../kernel/decision.ts";
+import { reportedFigure } from "../kernel/money.ts";
+import { isUnapproved } from "../money/approval.ts";
+import { isCredit } from "../money/credit-booking.ts";
+import { type Leg, legChanges, takesMoney, unreportedLegsOf } from "../money/legs.ts";
+import { awaitsPlatform, changedTransaction, transactionEvent } from "../money/transaction.ts";
+import type { Change, Decision } from "../records/change.ts";
+import type { CorrectionCommand, PlatformCommand } from "../records/command.ts";
+import type { Transaction } from "../records/transaction.ts";
 import type { Made } from "./apply.ts";
+import { announcing } from "./command/announce.ts";
+import { commandChanges, isCorrection, isOpen, movedCommand } from "./command/command.ts";
+import { correctionReleased, correctionReported, isCorrectedBy, isCorrectedByHand } from "./command/correction.ts";
+import { commandOf, type Evidence, forwardMinor, joinedOperation, platformMoved } from "./command/money.ts";
+import { followedByPlatform } from "./command/settlement.ts";
 import type { Origin } from "./mirror-order.ts";
 import { operationMarker } from "./operation-marker.ts";
 import { asHappened, type Operation, type OperationState, operationMinor } from "./platform-money.ts";

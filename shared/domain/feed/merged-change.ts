@@ -1,7 +1,8 @@
-import type { BalanceAdjustment, Requirement } from "../decision.ts";
-import { isAdjustment } from "../posting.ts";
-import type { TradingChange } from "../trading/changes.ts";
-import type { Position } from "../trading/position.ts";
+import { isAdjustment } from "../accounts/balance.ts";
+import type { Requirement } from "../kernel/decision.ts";
+import type { BalanceAdjustment } from "../records/change.ts";
+import type { Position } from "../records/position.ts";
+import type { TradingChange } from "../records/trading-change.ts";
 
 /** Two changes of one item in one transaction as one, or none where the second undoes the first. */
 export type Merged = TradingChange | "none";

@@ -1,12 +1,13 @@
 import type { FeedData } from "../../schema/feed.ts";
-import type { Account } from "../account.ts";
-import { type Context, later } from "../decision.ts";
-import type { TradingChange, TradingDecision } from "../trading/changes.ts";
+import { type Context, later } from "../kernel/decision.ts";
+import type { Account } from "../records/account.ts";
+import type { FeedSource } from "../records/feed-source.ts";
+import type { Order } from "../records/order.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
+import type { TradingChange, TradingDecision } from "../records/trading-change.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
-import type { Order } from "../trading/order.ts";
 import { rational } from "../trading/pricing/rational.ts";
-import { lotsOf, reportedPrice, reportedStop, type TradingSymbol } from "../trading/pricing/symbol.ts";
-import type { FeedSource } from "./source.ts";
+import { lotsOf, reportedPrice, reportedStop } from "../trading/pricing/symbol.ts";
 
 type Pending = Extract<FeedData["order"], { status: "pending" }>;
 type Ended = Exclude<FeedData["order"], { status: "pending" }>;

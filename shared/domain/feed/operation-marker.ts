@@ -1,4 +1,4 @@
-import type { FeedSource } from "./source.ts";
+import type { FeedSource } from "../records/feed-source.ts";
 
 /** Claim of an operation of a source by the transaction that it made or was joined with. */
 export function operationMarker(source: Pick<FeedSource, "id">, operationId: string): string {

@@ -1,23 +1,21 @@
 import { limits } from "../../limits.ts";
 import type { FeedData } from "../../schema/feed.ts";
-import type { Account, Balance, Contra } from "../account.ts";
-import { type Evidence, joinedOperation } from "../command/money.ts";
-import { type Context, type Decision, numberOf, refuse, refuseField, unchanged } from "../decision.ts";
-import { isCredit, moveCredit, bookCredit as settleCredit } from "../internal-money/credit-booking.ts";
-import { consumed, lotsOf } from "../internal-money/credit-lots.ts";
-import { formatAmount, reportedFigure, roundReported } from "../money.ts";
-import { adjustBalance, type Booking, completion, equal, type Late, post } from "../posting.ts";
-import type { Tenant } from "../tenant.ts";
-import {
-  type AccountContext,
-  draftTransaction,
-  moved,
-  refuseAmount,
-  type Transaction,
-  transactionEvent,
-} from "../transaction.ts";
-import { book } from "../transaction-booking.ts";
-import { takesMoney } from "../transaction-legs.ts";
+import { adjustBalance, equal } from "../accounts/balance.ts";
+import { consumed, lotsOf } from "../accounts/credit-lots.ts";
+import { type Context, numberOf, refuse, refuseField, unchanged } from "../kernel/decision.ts";
+import { formatAmount, reportedFigure, roundReported } from "../kernel/money.ts";
+import { book } from "../money/booking.ts";
+import { isCredit, moveCredit, bookCredit as settleCredit } from "../money/credit-booking.ts";
+import { takesMoney } from "../money/legs.ts";
+import { type Booking, completion, type Late, post } from "../money/posting.ts";
+import { type AccountContext, draftTransaction, moved, refuseAmount, transactionEvent } from "../money/transaction.ts";
+import type { Account } from "../records/account.ts";
+import type { Balance } from "../records/balance.ts";
+import type { Decision } from "../records/change.ts";
+import type { Contra } from "../records/ledger.ts";
+import type { Tenant } from "../records/tenant.ts";
+import type { Transaction } from "../records/transaction.ts";
+import { type Evidence, joinedOperation } from "./command/money.ts";
 import type { Origin } from "./mirror-order.ts";
 
 /** Money that a platform moved, as its bridge reports it. */

@@ -1,9 +1,9 @@
-import type { Context } from "../decision.ts";
-import type { TradingDecision } from "../trading/changes.ts";
+import type { Context } from "../kernel/decision.ts";
+import type { Position } from "../records/position.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
 import type { Closed } from "../trading/close-trade.ts";
 import { metricsAt } from "../trading/margin.ts";
 import type { TradingState } from "../trading/open-trade.ts";
-import type { Position } from "../trading/position.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import { draftRisk, marginEvent, metricsBody, stopOutEvent } from "../trading/risk.ts";
 import { riskChange } from "../trading/stop-out.ts";

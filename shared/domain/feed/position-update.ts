@@ -1,12 +1,13 @@
 import type { FeedData } from "../../schema/feed.ts";
-import { type Context, later, refuseField } from "../decision.ts";
+import { type Context, later, refuseField } from "../kernel/decision.ts";
+import type { Trade } from "../records/trade.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
 import { accrueSwap, withNewPositions } from "../trading/accrue-swap.ts";
-import { positionChanges, type TradingDecision } from "../trading/changes.ts";
+import { positionChanges } from "../trading/changes.ts";
 import { type OpenTrade, refuseTrading } from "../trading/close-trade.ts";
 import type { TradingState } from "../trading/open-trade.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import { reportedStop } from "../trading/pricing/symbol.ts";
-import type { Trade } from "../trading/trade.ts";
 import { type DealLinks, openSide, refuseMoney, refusePosition, signedMinor } from "./deals.ts";
 import type { Origin } from "./mirror-order.ts";
 

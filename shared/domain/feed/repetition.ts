@@ -1,7 +1,7 @@
 import { limits } from "../../limits.ts";
-import { refuseFields } from "../decision.ts";
-import type { DedupName, ItemReading, ReadItem } from "./batch.ts";
-import type { Dedup } from "./records.ts";
+import { refuseFields } from "../kernel/decision.ts";
+import type { Dedup, DedupName } from "../records/feed-item.ts";
+import type { ItemReading, ReadItem } from "./batch.ts";
 
 /** Members of an item that a repetition of it is compared by; null where it does not say. */
 export type Content = readonly (string | null)[];

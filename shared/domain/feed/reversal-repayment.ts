@@ -1,7 +1,8 @@
-import type { Balance, Ledger } from "../account.ts";
-import { replay } from "../debt.ts";
-import type { Context } from "../decision.ts";
-import { creditFields, creditOf, lotChanges, lotsOf, storedLots } from "../internal-money/credit-lots.ts";
+import { creditFields, creditOf, lotChanges, lotsOf, storedLots } from "../accounts/credit-lots.ts";
+import { replay } from "../accounts/debt.ts";
+import type { Context } from "../kernel/decision.ts";
+import type { Balance } from "../records/balance.ts";
+import type { Ledger } from "../records/ledger.ts";
 import { type Book, bookEntries, type Entry } from "../trading/book.ts";
 import type { DealUndo } from "./undo.ts";
 

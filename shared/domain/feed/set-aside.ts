@@ -1,11 +1,14 @@
-import { type Evidence, platformMoved } from "../command/money.ts";
-import type { Context, Decision } from "../decision.ts";
-import type { TradingChange, TradingDecision } from "../trading/changes.ts";
-import { type AccountContext, type Transaction, transactionBody } from "../transaction.ts";
-import { isUndecided, takesMoney } from "../transaction-legs.ts";
+import type { Context } from "../kernel/decision.ts";
+import { isUndecided, takesMoney } from "../money/legs.ts";
+import { type AccountContext, transactionBody } from "../money/transaction.ts";
+import type { Decision } from "../records/change.ts";
+import type { Dedup, FeedReject } from "../records/feed-item.ts";
+import type { TradingChange, TradingDecision } from "../records/trading-change.ts";
+import type { Transaction } from "../records/transaction.ts";
 import { withChangeOf } from "./aside-money.ts";
+import { type Evidence, platformMoved } from "./command/money.ts";
 import { bookReported } from "./platform-money.ts";
-import { type Dedup, type FeedReject, markOf, resolved } from "./records.ts";
+import { markOf, resolved } from "./records.ts";
 
 /**
  * Books the item that is set aside for a transaction which enough have approved now: it joins the transaction, and no

@@ -1,10 +1,10 @@
 import { limits } from "../../limits.ts";
 import type { FeedData } from "../../schema/feed.ts";
-import { type Context, type FieldError, later, refuse, refuseFields, unchanged } from "../decision.ts";
-import { sameValue } from "../equality.ts";
-import type { TradingDecision } from "../trading/changes.ts";
+import { type Context, type FieldError, later, refuse, refuseFields, unchanged } from "../kernel/decision.ts";
+import { sameValue } from "../kernel/equality.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
 import { rational } from "../trading/pricing/rational.ts";
-import type { TradingSymbol } from "../trading/pricing/symbol.ts";
 import { isZone } from "../trading/pricing/zone-clock.ts";
 
 /** Terms that the money of open positions is computed from: they stay as they were at the opening. */

@@ -1,8 +1,9 @@
 import { ruleOfMoney } from "../access/approval-rules.ts";
-import type { Context } from "../decision.ts";
-import { reportedFigure } from "../money.ts";
-import { changedTransaction, type Transaction, transactionEvent } from "../transaction.ts";
-import { legChanges, takesMoney } from "../transaction-legs.ts";
+import type { Context } from "../kernel/decision.ts";
+import { reportedFigure } from "../kernel/money.ts";
+import { legChanges, takesMoney } from "../money/legs.ts";
+import { changedTransaction, transactionEvent } from "../money/transaction.ts";
+import type { Transaction } from "../records/transaction.ts";
 import type { Made } from "./apply.ts";
 import { awaitApproval, bookOperation, type Operation, type OperationState, type Unasked } from "./platform-money.ts";
 import { claimed, type Reported } from "./reported.ts";

@@ -1,8 +1,8 @@
-import type { Ledger } from "../account.ts";
-import type { PositionChange, TradingChange } from "../trading/changes.ts";
-import type { Position } from "../trading/position.ts";
+import type { Ledger } from "../records/ledger.ts";
+import type { Position } from "../records/position.ts";
+import type { Trade } from "../records/trade.ts";
+import type { PositionChange, TradingChange } from "../records/trading-change.ts";
 import { rational } from "../trading/pricing/rational.ts";
-import type { Trade } from "../trading/trade.ts";
 
 /** Effect of a deal, as far as it is needed to take it back; amounts in minor units as texts. */
 export interface DealUndo {

@@ -1,11 +1,12 @@
 import { limits } from "../../limits.ts";
 import type { EventType } from "../../schema/event-types.ts";
 import type { FeedSourceBody } from "../../schema/feed/source.ts";
-import { type Context, type DomainEvent, later } from "../decision.ts";
-import type { TradingDecision } from "../trading/changes.ts";
+import { type Context, type DomainEvent, later } from "../kernel/decision.ts";
+import { type FeedSource, isEnded } from "../records/feed-source.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
 import { isSilent, silentAfterMs } from "../trading/pricing/source.ts";
 import type { clockOf } from "./batch.ts";
-import { type FeedSource, isEnded, type Seen, sourceBody } from "./source.ts";
+import { type Seen, sourceBody } from "./source.ts";
 
 /** A source with what is known of when it was heard of. */
 export interface WatchedSource extends Seen {

@@ -1,5 +1,5 @@
 import { limits } from "../../limits.ts";
-import type { DomainEvent } from "../decision.ts";
+import type { DomainEvent } from "../kernel/decision.ts";
 
 /** Statement of an operator after the data of a brokerage were restored. */
 export interface Restored {

@@ -1,11 +1,12 @@
-import { type Refusal, refuseUnvalued } from "../decision.ts";
+import { type Refusal, refuseUnvalued } from "../kernel/decision.ts";
+import type { Position } from "../records/position.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
 import { refuseTrading } from "../trading/close-trade.ts";
 import { type Holdings, levelHundredths, metricsAt, positionMargin } from "../trading/margin.ts";
-import type { Position } from "../trading/position.ts";
 import { nearestPoint, type Price, pointsOf, priceAt } from "../trading/pricing/points.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import { internalSource } from "../trading/pricing/source.ts";
-import { isMarketOpen, type TradingSymbol } from "../trading/pricing/symbol.ts";
+import { isMarketOpen } from "../trading/pricing/symbol.ts";
 import { pointBounds } from "./prices.ts";
 
 /** Where an account is to be driven, by the price of which symbol. */

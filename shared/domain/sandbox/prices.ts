@@ -1,10 +1,12 @@
 import type { SandboxPriceBody, SetSandboxPricesBody } from "../../schema/sandbox.ts";
-import { type FieldError, type Refusal, refuse, refuseFields } from "../decision.ts";
+import { type FieldError, type Refusal, refuse, refuseFields } from "../kernel/decision.ts";
+import type { Quote } from "../records/quote.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
 import { priceBounds } from "../trading/pricing/bounds.ts";
 import { type Price, pointsOf, priceAt } from "../trading/pricing/points.ts";
-import type { Market, Quote } from "../trading/pricing/quote.ts";
+import type { Market } from "../trading/pricing/quote.ts";
 import { roundToward, unitsText } from "../trading/pricing/rational.ts";
-import { isMarketOpen, isPair, priceText, type TradingSymbol } from "../trading/pricing/symbol.ts";
+import { isMarketOpen, isPair, priceText } from "../trading/pricing/symbol.ts";
 import { acceptTick, markOf } from "../trading/pricing/tick.ts";
 import { sandboxSource } from "./seed.ts";
 

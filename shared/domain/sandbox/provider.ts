@@ -1,7 +1,7 @@
 import { minorDigits } from "../../currencies.ts";
 import { limits } from "../../limits.ts";
 import type { TransactionState } from "../../schema/transaction.ts";
-import type { Payment } from "../decision.ts";
+import type { Payment } from "../kernel/decision.ts";
 
 /** Name of the payment provider that only the sandbox has: it does what the cents of an amount say. */
 const sandboxProvider = "sandbox";

@@ -1,5 +1,5 @@
 import type { RemovedKind, SandboxResetBody } from "../../schema/reset.ts";
-import { type Context, later } from "../decision.ts";
+import { type Context, later } from "../kernel/decision.ts";
 
 /** The last reset of a tenant: what it works by while it runs, and what is shown of it. */
 export interface Reset extends Omit<SandboxResetBody, "object" | "_links"> {

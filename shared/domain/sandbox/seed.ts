@@ -1,5 +1,5 @@
-import type { Quote } from "../trading/pricing/quote.ts";
-import type { TradingSymbol } from "../trading/pricing/symbol.ts";
+import type { Quote } from "../records/quote.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
 
 /** Source of the prices of the sandbox's own market; a feed's name has a colon, so none is called so. */
 export const sandboxSource = "sandbox";

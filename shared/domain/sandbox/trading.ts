@@ -1,18 +1,21 @@
 import type { CloseSandboxTradeBody, OpenSandboxTradeBody, PlaceSandboxOrderBody } from "../../schema/sandbox.ts";
-import type { Account, Balance } from "../account.ts";
-import type { Client } from "../client.ts";
-import { type Context, notFound } from "../decision.ts";
-import type { TradingDecision } from "../trading/changes.ts";
+import { type Context, notFound } from "../kernel/decision.ts";
+import type { Account } from "../records/account.ts";
+import type { Balance } from "../records/balance.ts";
+import type { Client } from "../records/client.ts";
+import type { Order } from "../records/order.ts";
+import type { Position } from "../records/position.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
+import type { Trade } from "../records/trade.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
 import { type Closed, refuseTrading } from "../trading/close-trade.ts";
 import type { Holdings } from "../trading/margin.ts";
 import { closeAtMarket, exitReason, type OpeningState, openAtMarket } from "../trading/market-trade.ts";
 import type { Executed } from "../trading/open-trade.ts";
-import { cancelOrder, expireOrder, fillOrder, type Order, placeOrder, reachStop, triggerOf } from "../trading/order.ts";
-import type { Position } from "../trading/position.ts";
+import { cancelOrder, expireOrder, fillOrder, placeOrder, reachStop, triggerOf } from "../trading/order.ts";
 import type { Market } from "../trading/pricing/quote.ts";
 import { internalSource } from "../trading/pricing/source.ts";
-import { priceText, type TradingSymbol } from "../trading/pricing/symbol.ts";
-import type { Trade } from "../trading/trade.ts";
+import { priceText } from "../trading/pricing/symbol.ts";
 
 function refusePlatform(account: Pick<Account, "platform">) {
   if (account.platform === "internal") return undefined;

@@ -1,9 +1,12 @@
 import type { UpdateClient } from "../../schema/client.ts";
 import type { Scope } from "../../schema/scope.ts";
-import { amendClient, type Client } from "../client.ts";
-import { type Context, type Decision, unchanged } from "../decision.ts";
-import { declineTransaction, moveTransaction } from "../move-transaction.ts";
-import type { AccountContext, Transaction } from "../transaction.ts";
+import { amendClient } from "../accounts/client.ts";
+import { type Context, unchanged } from "../kernel/decision.ts";
+import { declineTransaction, moveTransaction } from "../money/move.ts";
+import type { AccountContext } from "../money/transaction.ts";
+import type { Decision } from "../records/change.ts";
+import type { Client } from "../records/client.ts";
+import type { Transaction } from "../records/transaction.ts";
 import { nextMove } from "./provider.ts";
 
 /**

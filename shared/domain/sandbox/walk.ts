@@ -1,7 +1,8 @@
+import type { Quote } from "../records/quote.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
 import { type Price, pointsOf, priceAt } from "../trading/pricing/points.ts";
-import type { Quote } from "../trading/pricing/quote.ts";
 import { decimalText, rational } from "../trading/pricing/rational.ts";
-import { isPair, type TradingSymbol } from "../trading/pricing/symbol.ts";
+import { isPair } from "../trading/pricing/symbol.ts";
 
 /** A price that walks by itself, step by step, from where it was when the walk began. */
 export interface PriceWalk {

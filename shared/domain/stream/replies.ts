@@ -1,5 +1,5 @@
 import type { ClosingCode, ServerMessageBody } from "../../schema/stream/server-messages.ts";
-import type { Refusal } from "../decision.ts";
+import type { Refusal } from "../kernel/decision.ts";
 import type { StreamConnection } from "./connection.ts";
 
 type Hello = Extract<ServerMessageBody, { type: "hello" }>;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { limits } from "../../limits.ts";
 import type { StreamChannel, SubscribeBody } from "../../schema/stream/client-messages.ts";
-import { type FieldError, type Refusal, refuse, refuseFields } from "../decision.ts";
+import { type FieldError, type Refusal, refuse, refuseFields } from "../kernel/decision.ts";
 import type { StreamConnection } from "./connection.ts";
 import { channelScopes, type StreamSubscription } from "./subscription.ts";
 

@@ -1,5 +1,5 @@
 import type { TransactionBody } from "../../schema/transaction.ts";
-import { parseReported } from "../money.ts";
+import { parseReported } from "../kernel/money.ts";
 
 /** Members of an event of a transaction for the sums: the transaction after the change, and before it. */
 export interface TransactionChange {

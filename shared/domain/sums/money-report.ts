@@ -1,7 +1,7 @@
 import type { CurrencyCode } from "../../currencies.ts";
 import type { MoneyReportBody } from "../../schema/internal-money/report.ts";
-import type { Account } from "../account.ts";
-import { formatAmount } from "../money.ts";
+import { formatAmount } from "../kernel/money.ts";
+import type { Account } from "../records/account.ts";
 import type { DaySums, Settlement, Sum } from "./event-sums.ts";
 import type { AsOf, SummaryDays } from "./summary.ts";
 

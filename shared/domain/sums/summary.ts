@@ -1,5 +1,5 @@
 import type { TransactionSummaryBody } from "../../schema/internal-money/summary.ts";
-import { formatAmount } from "../money.ts";
+import { formatAmount } from "../kernel/money.ts";
 import type { DaySums } from "./event-sums.ts";
 
 /** The calendar days of a summary, both included, in UTC. */

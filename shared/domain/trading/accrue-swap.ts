@@ -1,6 +1,8 @@
-import type { Balance } from "../account.ts";
-import { type BalanceAdjustment, type Context, later } from "../decision.ts";
-import { positionChanges, type TradingDecision } from "./changes.ts";
+import { type Context, later } from "../kernel/decision.ts";
+import type { Balance } from "../records/balance.ts";
+import type { BalanceAdjustment } from "../records/change.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
+import { positionChanges } from "./changes.ts";
 import type { OpenTrade } from "./close-trade.ts";
 
 /**

@@ -1,10 +1,12 @@
 import type { UpdateAccount } from "../../schema/account.ts";
-import { accountBody, type Balance } from "../account.ts";
-import { amendAccount, amendHappened, type OwnedAccount } from "../amend-account.ts";
-import { type BalanceAdjustment, type Context, refuseUnvalued } from "../decision.ts";
-import type { AccountWithBalance } from "../open-account.ts";
-import { adjustMore, equal, isAdjustment } from "../posting.ts";
-import type { TradingDecision } from "./changes.ts";
+import { accountBody } from "../accounts/account.ts";
+import { amendAccount, amendHappened, type OwnedAccount } from "../accounts/amend-account.ts";
+import { adjustMore, equal, isAdjustment } from "../accounts/balance.ts";
+import type { AccountWithBalance } from "../accounts/open-account.ts";
+import { type Context, refuseUnvalued } from "../kernel/decision.ts";
+import type { Balance } from "../records/balance.ts";
+import type { BalanceAdjustment } from "../records/change.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
 import { refuseTrading } from "./close-trade.ts";
 import { type Holdings, type Metrics, metricsAt, usedMargin } from "./margin.ts";
 import type { Market } from "./pricing/quote.ts";

@@ -1,10 +1,14 @@
-import { type Balance, type Contra, demoMark, type Ledger } from "../account.ts";
-import { afterPosting, realisedAfter, realisedChange, type Settlement, standingOf } from "../debt.ts";
-import { type Context, type DomainEvent, later, type Requirement } from "../decision.ts";
-import { adjustBalance, equal, postingTime } from "../posting.ts";
-import { positionChanges, type TradingChange, type TradingDecision } from "./changes.ts";
+import { demoMark } from "../accounts/account.ts";
+import { adjustBalance, equal } from "../accounts/balance.ts";
+import { afterPosting, realisedAfter, realisedChange, standingOf } from "../accounts/debt.ts";
+import { type Context, type DomainEvent, later, type Requirement } from "../kernel/decision.ts";
+import { postingTime } from "../money/posting.ts";
+import type { Balance } from "../records/balance.ts";
+import type { Contra, Ledger, Settlement } from "../records/ledger.ts";
+import type { Position } from "../records/position.ts";
+import type { TradingChange, TradingDecision } from "../records/trading-change.ts";
+import { positionChanges } from "./changes.ts";
 import { type Holdings, usedMargin } from "./margin.ts";
-import type { Position } from "./position.ts";
 
 /**
  * An account on its way through one decision: what it holds after the steps so far, and what else they change. The

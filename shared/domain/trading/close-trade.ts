@@ -1,5 +1,9 @@
 import type { CloseReasonName } from "../../schema/trade.ts";
-import { type Context, later, numberOf, type Refusal } from "../decision.ts";
+import { type Context, later, numberOf, type Refusal } from "../kernel/decision.ts";
+import type { Position } from "../records/position.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
+import type { Trade } from "../records/trade.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
 import {
   type Book,
   bookEntries,
@@ -10,18 +14,16 @@ import {
   replaced,
   withPositions,
 } from "./book.ts";
-import type { TradingDecision } from "./changes.ts";
 import { settleBook } from "./correction.ts";
 import type { Holdings } from "./margin.ts";
-import type { Position } from "./position.ts";
 import { commissionMinor } from "./pricing/commission.ts";
 import { conversionBody, refuseUnconverted } from "./pricing/convert.ts";
 import type { Market } from "./pricing/quote.ts";
 import { rational } from "./pricing/rational.ts";
 import { liquidatorOf } from "./pricing/source.ts";
-import { lotsOf, reportedPrice, type TradingSymbol } from "./pricing/symbol.ts";
+import { lotsOf, reportedPrice } from "./pricing/symbol.ts";
 import { grossProfit, shareOf } from "./profit.ts";
-import { type Trade, tradeEvent } from "./trade.ts";
+import { tradeEvent } from "./trade.ts";
 
 /** Money that a platform says it booked; where it is given it wins over our own. */
 export interface PlatformMoney {

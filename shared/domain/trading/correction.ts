@@ -1,14 +1,15 @@
 import type { CurrencyCode } from "../../currencies.ts";
-import type { Account } from "../account.ts";
-import { type Settlement, settledDue, settledOwed, standingOf, uncovered } from "../debt.ts";
-import type { Actor, Context, DomainEvent } from "../decision.ts";
-import { consumed, creditAt, creditFields, lotChanges, lotsOf, storedLots } from "../internal-money/credit-lots.ts";
-import { formatAmount, least } from "../money.ts";
-import { postingTime } from "../posting.ts";
-import { legChanges } from "../transaction-legs.ts";
+import { consumed, creditAt, creditFields, lotChanges, lotsOf, storedLots } from "../accounts/credit-lots.ts";
+import { settledDue, settledOwed, standingOf, uncovered } from "../accounts/debt.ts";
+import type { Actor, Context, DomainEvent } from "../kernel/decision.ts";
+import { formatAmount, least } from "../kernel/money.ts";
+import { legChanges } from "../money/legs.ts";
+import { postingTime } from "../money/posting.ts";
+import type { Account } from "../records/account.ts";
+import type { Liquidator } from "../records/feed-source.ts";
+import type { Settlement } from "../records/ledger.ts";
+import type { TradingChange } from "../records/trading-change.ts";
 import { type Book, bookEntries, type Entry } from "./book.ts";
-import type { TradingChange } from "./changes.ts";
-import type { Liquidator } from "./pricing/source.ts";
 
 /** The transaction that brings the balance of a protected account back to zero, as it is stored: completed at once. */
 export interface Correction {

@@ -1,8 +1,9 @@
 import { limits } from "../../limits.ts";
-import { later } from "../decision.ts";
-import { sameValue } from "../equality.ts";
-import { greatest, least } from "../money.ts";
-import type { TradingChange } from "./changes.ts";
+import { later } from "../kernel/decision.ts";
+import { sameValue } from "../kernel/equality.ts";
+import { greatest, least } from "../kernel/money.ts";
+import type { Exposure, StoredRisk, StoredTrigger } from "../records/risk.ts";
+import type { TradingChange } from "../records/trading-change.ts";
 import { shardsWritten, type Trigger } from "./exposure.ts";
 import { type Holdings, valuePositions } from "./margin.ts";
 import type { Market } from "./pricing/quote.ts";
@@ -10,7 +11,7 @@ import { liquidatorOf } from "./pricing/source.ts";
 import { marketClock } from "./pricing/symbol.ts";
 import { quietAt } from "./risk.ts";
 import type { EvaluationOutcome } from "./stop-out.ts";
-import { type Exposure, highest, type StoredRisk, type StoredTrigger, type WatchedState } from "./stored-risk.ts";
+import { highest, type WatchedState } from "./stored-risk.ts";
 
 /**
  * Written when it differs, and with every other change: then two decisions about one account always meet here. Another

@@ -1,13 +1,14 @@
 import { minorDigits } from "../../currencies.ts";
 import { limits } from "../../limits.ts";
 import type { SideName } from "../../schema/trade.ts";
-import type { Account } from "../account.ts";
+import type { Account } from "../records/account.ts";
+import type { Quote } from "../records/quote.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
 import { type Holdings, levelHundredths, type Metrics, metricsOf, valuePositions } from "./margin.ts";
 import { type Conversion, pairsOf } from "./pricing/convert.ts";
-import type { Market, Quote } from "./pricing/quote.ts";
+import type { Market } from "./pricing/quote.ts";
 import { quotient, type Rational, rational, roundToward, zero } from "./pricing/rational.ts";
 import { liquidatorOf } from "./pricing/source.ts";
-import type { TradingSymbol } from "./pricing/symbol.ts";
 import type { Valuation } from "./profit.ts";
 import { divided, lowestTrigger, movesApart, reachOf, type Sensitivity, type Slack, widestMove } from "./slack.ts";
 

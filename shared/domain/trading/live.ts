@@ -6,15 +6,16 @@ import type {
   WatchedAccountBody,
 } from "../../schema/account.ts";
 import type { PositionBody } from "../../schema/position.ts";
-import type { Balance } from "../account.ts";
-import { balanceBody } from "../amend-account.ts";
-import { lotsOf, storedLots, withoutEnded } from "../internal-money/credit-lots.ts";
+import { balanceBody } from "../accounts/amend-account.ts";
+import { lotsOf, storedLots, withoutEnded } from "../accounts/credit-lots.ts";
+import type { Balance } from "../records/balance.ts";
+import type { Position } from "../records/position.ts";
+import type { StoredRisk } from "../records/risk.ts";
 import { type Holdings, metricsAt, positionMargin } from "./margin.ts";
-import { type Position, positionBody } from "./position.ts";
+import { positionBody } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
 import { valuePosition } from "./profit.ts";
 import { isLiquidating, liveAccountBody, metricsBody } from "./risk.ts";
-import type { StoredRisk } from "./stored-risk.ts";
 
 /** Prices and time at which an account or a position is shown. */
 export interface MarketNow {

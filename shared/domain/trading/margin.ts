@@ -1,15 +1,17 @@
 import { type CurrencyCode, minorDigits } from "../../currencies.ts";
 import { limits } from "../../limits.ts";
-import type { Account, Balance } from "../account.ts";
-import type { Unconverted } from "../decision.ts";
-import { creditAt } from "../internal-money/credit-lots.ts";
-import { formatPercent, greatest, least } from "../money.ts";
-import type { MarginView } from "../posting.ts";
-import type { MarginTerm, Position } from "./position.ts";
+import { creditAt } from "../accounts/credit-lots.ts";
+import type { Unconverted } from "../kernel/decision.ts";
+import { formatPercent, greatest, least } from "../kernel/money.ts";
+import type { MarginView } from "../money/posting.ts";
+import type { Account } from "../records/account.ts";
+import type { Balance } from "../records/balance.ts";
+import type { MarginTerm, Position } from "../records/position.ts";
+import type { MarginStatus } from "../records/risk.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
 import { conversion } from "./pricing/convert.ts";
 import type { Market } from "./pricing/quote.ts";
 import { type Rational, rational, ratioText, roundHalfAway, shortDecimalText, zero } from "./pricing/rational.ts";
-import type { TradingSymbol } from "./pricing/symbol.ts";
 import { type Valuation, valuePosition } from "./profit.ts";
 
 /** The leverage of a symbol on an account: the smaller of both. */
@@ -119,9 +121,6 @@ export function usedMargin({ account, balance, positions }: Holdings): bigint {
   const { margin_calculation: mode } = account;
   return [...bySymbol.values()].reduce((sum, own) => sum + symbolMargin(mode, balance.leverage, own), 0n);
 }
-
-/** States of an account's margin. */
-export type MarginStatus = "normal" | "margin_call" | "stop_out";
 
 /** The levels of an account, in percent. */
 export type MarginLevels = Pick<Account, "margin_call_level" | "stop_out_level" | "margin_rearm_level">;

@@ -1,15 +1,17 @@
 import type { CloseReasonName, SideName } from "../../schema/trade.ts";
-import type { Client } from "../client.ts";
-import { type Context, type Refusal, refuseUnvalued } from "../decision.ts";
-import { formatAmount } from "../money.ts";
-import type { TradingDecision } from "./changes.ts";
+import { type Context, type Refusal, refuseUnvalued } from "../kernel/decision.ts";
+import { formatAmount } from "../kernel/money.ts";
+import type { Client } from "../records/client.ts";
+import type { Quote } from "../records/quote.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
 import { type Closed, closeTrade, type OpenTrade, refuseTrading } from "./close-trade.ts";
 import { type Holdings, metricsAt } from "./margin.ts";
 import { type Executed, executeTrade, type TradingState } from "./open-trade.ts";
-import { closePrice, isTooOld, type Market, openPrice, type Quote } from "./pricing/quote.ts";
+import { closePrice, isTooOld, type Market, openPrice } from "./pricing/quote.ts";
 import { rational } from "./pricing/rational.ts";
 import { internalSource } from "./pricing/source.ts";
-import { isMarketOpen, priceText, type TradingSymbol } from "./pricing/symbol.ts";
+import { isMarketOpen, priceText } from "./pricing/symbol.ts";
 import { isLiquidating } from "./risk.ts";
 
 /** Opening at the newest price. */

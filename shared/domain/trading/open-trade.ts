@@ -1,23 +1,26 @@
 import { limits } from "../../limits.ts";
 import type { SideName } from "../../schema/trade.ts";
-import { type Context, later, numberOf, type Refusal } from "../decision.ts";
+import { type Context, later, numberOf, type Refusal } from "../kernel/decision.ts";
+import type { Position } from "../records/position.ts";
+import type { Risk } from "../records/risk.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
+import type { Trade } from "../records/trade.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
 import { type Book, bookEntries, closeBook, holdingsOf, openBook, replaced, withPositions } from "./book.ts";
-import type { TradingDecision } from "./changes.ts";
 import { closeStep, type PlatformMoney, refuseTrading } from "./close-trade.ts";
 import { settleBook } from "./correction.ts";
 import { type Holdings, joinedTerms, marginRatio, marginTermsOf } from "./margin.ts";
 import { openedThrough } from "./nights/accrue.ts";
-import type { Position } from "./position.ts";
 import { priceBounds, refuseExposure } from "./pricing/bounds.ts";
 import { commissionMinor } from "./pricing/commission.ts";
 import { refuseUnconverted } from "./pricing/convert.ts";
 import type { Market } from "./pricing/quote.ts";
 import { decimalText, rational, ratioText, shortDecimalText } from "./pricing/rational.ts";
 import { liquidatorOf } from "./pricing/source.ts";
-import { lotsFault, lotsOf, reportedPrice, type TradingSymbol } from "./pricing/symbol.ts";
+import { lotsFault, lotsOf, reportedPrice } from "./pricing/symbol.ts";
 import { averagePrice, shareOf, weightedMean } from "./profit.ts";
-import { isLiquidating, type Risk } from "./risk.ts";
-import { type Trade, tradeEvent } from "./trade.ts";
+import { isLiquidating } from "./risk.ts";
+import { tradeEvent } from "./trade.ts";
 
 /** An execution that opens lots of a symbol, at the price it was done at. */
 export interface Execution {

@@ -1,22 +1,20 @@
 import type { OrderBody, RejectReasonName } from "../../schema/order.ts";
 import type { SideName } from "../../schema/trade.ts";
-import type { Account, Balance } from "../account.ts";
-import { type Context, later, type Refusal } from "../decision.ts";
-import { adjustBalance, equal } from "../posting.ts";
-import type { TradingDecision } from "./changes.ts";
+import { adjustBalance, equal } from "../accounts/balance.ts";
+import { type Context, later, type Refusal } from "../kernel/decision.ts";
+import type { Account } from "../records/account.ts";
+import type { Balance } from "../records/balance.ts";
+import type { Order } from "../records/order.ts";
+import type { Quote } from "../records/quote.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
+import type { TradingDecision } from "../records/trading-change.ts";
 import { refuseTrading } from "./close-trade.ts";
 import { type OpeningState, openAtMarket, refuseStopsAt } from "./market-trade.ts";
 import type { Executed } from "./open-trade.ts";
-import { type Market, openPrice, type Quote } from "./pricing/quote.ts";
+import { type Market, openPrice } from "./pricing/quote.ts";
 import { rational } from "./pricing/rational.ts";
 import { internalSource } from "./pricing/source.ts";
-import { lotsFault, lotsText, priceText, type TradingSymbol } from "./pricing/symbol.ts";
-
-/** An order as it is stored. `stop_reached`: a stop limit order has met its stop price and waits for its limit. */
-export interface Order extends Omit<OrderBody, "object" | "_links"> {
-  readonly tenant_id: string;
-  readonly stop_reached: boolean;
-}
+import { lotsFault, lotsText, priceText } from "./pricing/symbol.ts";
 
 /** A new order of a caller, a feed or the sandbox. */
 export interface OrderRequest {

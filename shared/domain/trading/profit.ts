@@ -1,13 +1,14 @@
-import type { CurrencyCode } from "../../currencies.ts";
-import { minorDigits } from "../../currencies.ts";
+import { type CurrencyCode, minorDigits } from "../../currencies.ts";
 import type { SideName } from "../../schema/trade.ts";
-import type { Unconverted } from "../decision.ts";
-import type { Position } from "./position.ts";
+import type { Unconverted } from "../kernel/decision.ts";
+import type { Position } from "../records/position.ts";
+import type { Quote } from "../records/quote.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
 import { type Conversion, conversion, isConvertible, pairsOf } from "./pricing/convert.ts";
-import { ageMs, closePrice, isTooOld, type Market, type Quote } from "./pricing/quote.ts";
+import { ageMs, closePrice, isTooOld, type Market } from "./pricing/quote.ts";
 import { type Rational, rational, roundHalfAway, shortDecimalText, zero } from "./pricing/rational.ts";
 import { isCutOff } from "./pricing/source.ts";
-import { isMarketOpen, type TradingSymbol } from "./pricing/symbol.ts";
+import { isMarketOpen } from "./pricing/symbol.ts";
 
 /** Input to the profit of a closed or open position. */
 export interface Deal {

@@ -1,15 +1,17 @@
 import type { CurrencyCode } from "../../currencies.ts";
 import type { ConversionRateBody, ConversionRatesBody } from "../../schema/quote.ts";
 import type { SideName, SymbolMarginBody } from "../../schema/trade.ts";
-import type { Account } from "../account.ts";
-import type { Refusal } from "../decision.ts";
-import { formatAmount } from "../money.ts";
+import type { Refusal } from "../kernel/decision.ts";
+import { formatAmount } from "../kernel/money.ts";
+import type { Account } from "../records/account.ts";
+import type { Quote } from "../records/quote.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
 import { refuseTrading } from "./close-trade.ts";
 import { effectiveLeverage, marginRatio, marginTermsOf, positionMargin } from "./margin.ts";
 import { marginRate } from "./position.ts";
 import { conversion, conversionBody, pairsOf } from "./pricing/convert.ts";
-import { ageMs, isTooOld, type Market, openPrice, type Quote } from "./pricing/quote.ts";
-import { lotsFault, lotsText, type TradingSymbol } from "./pricing/symbol.ts";
+import { ageMs, isTooOld, type Market, openPrice } from "./pricing/quote.ts";
+import { lotsFault, lotsText } from "./pricing/symbol.ts";
 
 /** Every currency that something is traded in or margin is taken in, by name. */
 function currenciesOf(symbols: Iterable<TradingSymbol>): string[] {

@@ -1,68 +1,11 @@
 import { limits } from "../../limits.ts";
-import type { Account } from "../account.ts";
-import { accountBody } from "../account.ts";
-import type { Context, DomainEvent } from "../decision.ts";
-import { formatAmount } from "../money.ts";
-import type { AccountWithBalance } from "../open-account.ts";
-import type { MarginStatus, Metrics } from "./margin.ts";
-
-/** A liquidation that is under way: it is carried on until the account is above its level or has nothing to close. */
-export interface LiquidationRun {
-  readonly started_at: string;
-  /** The money of the account when the run began, as the API shows it. */
-  readonly before: MetricsBody;
-  readonly closed_trade_ids: readonly string[];
-  readonly steps: number;
-}
-
-/** A liquidation that the platform of the account carries out by commands of this service. */
-export interface RequestedRun {
-  readonly started_at: string;
-  /** The money of the account when the run began, as the API shows it. */
-  readonly before: MetricsBody;
-  /** Trades that the platform has closed since, by its deals. */
-  readonly closed_trade_ids: readonly string[];
-  /** Commands that have not ended, and those whose end still matters. */
-  readonly command_ids: readonly string[];
-  /** The trades that the platform was asked to close, whatever reason its deals give. */
-  readonly asked_trade_ids: readonly string[];
-}
-
-/** A stop-out that a platform carries out by itself: each of its deals continues it. */
-export interface PlatformRun {
-  readonly started_at: string;
-  /** The money of the account before its first deal, as the API shows it. */
-  readonly before: MetricsBody;
-  readonly closed_trade_ids: readonly string[];
-  /** When the last deal was applied. */
-  readonly last_deal_at: string;
-}
-
-/**
- * State of an account's margin. `armed`: the next time it falls to its call level a margin call is announced. `episode`
- * counts the margin calls.
- */
-export interface Risk {
-  readonly account_id: string;
-  readonly tenant_id: string;
-  readonly client_id: string;
-  readonly margin_status: MarginStatus;
-  /** Percent with two digits when it was last written; null without used margin. */
-  readonly margin_level: string | null;
-  readonly equity_minor: bigint;
-  readonly armed: boolean;
-  readonly episode: number;
-  readonly run: LiquidationRun | null;
-  /** A liquidation by commands that is under way; absent where there is none. */
-  readonly requested?: RequestedRun;
-  /** A stop-out by its platform whose deals may not all have come; absent where there is none. */
-  readonly platform_run?: PlatformRun;
-  /** When the sweep finds an abandoned liquidation. */
-  readonly wake_at: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly version: number;
-}
+import { accountBody } from "../accounts/account.ts";
+import type { AccountWithBalance } from "../accounts/open-account.ts";
+import type { Context, DomainEvent } from "../kernel/decision.ts";
+import { formatAmount } from "../kernel/money.ts";
+import type { Account } from "../records/account.ts";
+import type { LiquidationRun, MetricsBody, PlatformRun, Risk } from "../records/risk.ts";
+import type { Metrics } from "./margin.ts";
 
 /** Whether an account is being liquidated, here or by commands. */
 export function isLiquidating(risk: Pick<Risk, "run" | "requested"> | undefined): boolean {
@@ -91,23 +34,6 @@ export function draftRisk(account: Account, context: Context): Risk {
     updated_at: context.now,
     version: 1,
   };
-}
-
-/** The money of an account as the API shows it. */
-export interface MetricsBody {
-  readonly balance: string;
-  readonly credit: string;
-  readonly held: string;
-  readonly available_balance: string;
-  readonly floating_pnl: string;
-  readonly equity: string;
-  readonly used_margin: string;
-  readonly free_margin: string;
-  readonly margin_level: string | null;
-  readonly withdrawable: string;
-  readonly margin_status: MarginStatus;
-  readonly metrics_as_of: string;
-  readonly metrics_stale: boolean;
 }
 
 /** Metrics as the API shows them; `since` is when the balance last moved, for an account without a quote to tell. */

@@ -1,9 +1,11 @@
 import { limits } from "../../limits.ts";
-import { least } from "../money.ts";
+import { least } from "../kernel/money.ts";
+import type { Quote } from "../records/quote.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
 import type { Trigger } from "./exposure.ts";
-import { type Quote, triggerUnits } from "./pricing/quote.ts";
+import { triggerUnits } from "./pricing/quote.ts";
 import { quotient, type Rational, rational, roundToward, zero } from "./pricing/rational.ts";
-import { isPair, type TradingSymbol } from "./pricing/symbol.ts";
+import { isPair } from "./pricing/symbol.ts";
 
 /** An amount in minor units for each direction; undefined where no decision lies in it. */
 export interface Slack {

@@ -1,8 +1,10 @@
 import { limits } from "../../limits.ts";
-import { type Context, type DomainEvent, later } from "../decision.ts";
-import { sameValue } from "../equality.ts";
+import { type Context, type DomainEvent, later } from "../kernel/decision.ts";
+import { sameValue } from "../kernel/equality.ts";
+import type { LiquidationRun, Risk } from "../records/risk.ts";
+import type { Trade } from "../records/trade.ts";
+import type { TradingChange, TradingDecision } from "../records/trading-change.ts";
 import { type Book, closeBook, openBook } from "./book.ts";
-import type { TradingChange, TradingDecision } from "./changes.ts";
 import { closeStep } from "./close-trade.ts";
 import { settleBook } from "./correction.ts";
 import type { AskPlatform } from "./liquidation/request.ts";
@@ -11,8 +13,7 @@ import { type Holdings, isRearmed, type Metrics, metricsOf, valuePositions } fro
 import { partialLots } from "./partial-lots.ts";
 import type { Market } from "./pricing/quote.ts";
 import { type Valuation, valuePosition } from "./profit.ts";
-import { draftRisk, type LiquidationRun, marginEvent, metricsBody, type Risk, stopOutEvent } from "./risk.ts";
-import type { Trade } from "./trade.ts";
+import { draftRisk, marginEvent, metricsBody, stopOutEvent } from "./risk.ts";
 
 /** An account for an evaluation. */
 export interface MarginState extends Holdings {

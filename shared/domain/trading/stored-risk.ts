@@ -1,38 +1,12 @@
 import { limits } from "../../limits.ts";
+import type { Position } from "../records/position.ts";
+import type { Quote } from "../records/quote.ts";
+import type { StoredRisk, StoredTrigger } from "../records/risk.ts";
 import type { Holdings } from "./margin.ts";
-import type { Position } from "./position.ts";
-import { type Quote, triggerUnits } from "./pricing/quote.ts";
-import type { Risk } from "./risk.ts";
+import { triggerUnits } from "./pricing/quote.ts";
 
 /** Met by every price that falls to it; its negative by every one that rises. */
 export const highest = limits.trading.highest_trigger;
-
-/** A trigger as it is stored: prices in units of `10^-trigger_digits`, as decimal texts. */
-export interface StoredTrigger {
-  readonly symbol: string;
-  readonly down: string | null;
-  readonly up: string | null;
-  /** Shards that its entries are spread over: as many as there were when they were put. */
-  readonly shards: number;
-}
-
-/** The risk of an account as it is stored. It is written with every change of what its account's margin depends on. */
-export interface StoredRisk extends Risk {
-  /** The triggers that the exposure index holds for the account, no more and no less. */
-  readonly triggers: readonly StoredTrigger[];
-  /** The numbers of the balance that it was written on: who reads an older one reads two moments. */
-  readonly seq: number;
-  readonly pos_version: number;
-  /** When the next night of its positions is due, RFC 3339; absent where this service charges no swap of them. */
-  readonly swap_at?: string;
-  /** When credit of the account ends next, RFC 3339: it is judged then. Absent where none does. */
-  readonly credit_ends_at?: string;
-  /**
-   * Its last writer: a commit that changed the basis of margin, or an evaluation at the newest prices. The state after
-   * an evaluation is handed over like a commit where credit ends before the next sweep.
-   */
-  readonly left_by?: "commit" | "evaluation";
-}
 
 /** When an account is to be looked at although no price of it moves, RFC 3339; null where nothing is due. */
 export function riskDueAt({ wake_at, swap_at, credit_ends_at: ends }: StoredRisk): string | null {
@@ -68,19 +42,6 @@ export function isMetBy(
 ): boolean {
   if (down === String(highest)) return received_at > updated_at;
   return (down !== null && triggerUnits(bid) <= BigInt(down)) || (up !== null && triggerUnits(ask) >= BigInt(up));
-}
-
-/** One entry of the exposure index: evaluate this account when the symbol's price meets the trigger. */
-export interface Exposure {
-  readonly tenant_id: string;
-  readonly account_id: string;
-  readonly symbol: string;
-  /** `dn`: the bid falls to the trigger or below; `up`: the ask rises to it or above. */
-  readonly direction: "dn" | "up";
-  /** Units of {@link StoredTrigger}. */
-  readonly trigger: string;
-  /** As in {@link StoredTrigger}. */
-  readonly shards: number;
 }
 
 /** A symbol whose price met triggers: it is checked again until no account is past its trigger. */

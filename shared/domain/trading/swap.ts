@@ -1,9 +1,9 @@
 import { minorDigits } from "../../currencies.ts";
-import type { Position } from "./position.ts";
+import type { Position } from "../records/position.ts";
+import type { TradingSymbol } from "../records/symbol.ts";
 import { conversion } from "./pricing/convert.ts";
 import type { Market } from "./pricing/quote.ts";
 import { type Rational, rational, roundHalfAway } from "./pricing/rational.ts";
-import type { TradingSymbol } from "./pricing/symbol.ts";
 
 /**
  * The swap of a position for a number of nights, rounded once for the whole posting: a triple night is one posting. In

@@ -1,21 +1,22 @@
 import { limits } from "../../limits.ts";
-import type { Context } from "../decision.ts";
-import { nextCreditEnd } from "../internal-money/credit-lots.ts";
-import { adjustMore, equal, isAdjustment } from "../posting.ts";
-import type { PositionChange, TradingChange, TradingDecision } from "./changes.ts";
+import { adjustMore, equal, isAdjustment } from "../accounts/balance.ts";
+import { nextCreditEnd } from "../accounts/credit-lots.ts";
+import type { Context } from "../kernel/decision.ts";
+import type { Position } from "../records/position.ts";
+import type { Risk, StoredRisk } from "../records/risk.ts";
+import type { Trade } from "../records/trade.ts";
+import type { PositionChange, TradingChange, TradingDecision } from "../records/trading-change.ts";
 import { triggersOf } from "./exposure.ts";
 import { afterMs, exposurePlan, knownTrigger, riskChange, storedTrigger, wakeAt } from "./exposure-changes.ts";
 import { endPlatformRun } from "./liquidation/platform-run.ts";
 import { type Requested, requestCloses } from "./liquidation/request.ts";
 import type { Holdings } from "./margin.ts";
 import { nextNightAt } from "./nights/accrue.ts";
-import type { Position } from "./position.ts";
 import type { Market } from "./pricing/quote.ts";
 import { internalSource, liquidatorOf } from "./pricing/source.ts";
-import { draftRisk, metricsBody, type Risk } from "./risk.ts";
+import { draftRisk, metricsBody } from "./risk.ts";
 import { type Evaluation, type EvaluationOutcome, evaluateMargin, type MarginState } from "./stop-out.ts";
-import { creditEndsInMs, type StoredRisk, type WatchedState } from "./stored-risk.ts";
-import type { Trade } from "./trade.ts";
+import { creditEndsInMs, type WatchedState } from "./stored-risk.ts";
 
 /** Changes of one transaction, its events and its stored answer left room for. */
 const maxChanges = limits.commit.max_items - 2;

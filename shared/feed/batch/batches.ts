@@ -1,7 +1,7 @@
-import { unchanged } from "../../domain/decision.ts";
 import { clockOf, type ItemReading, nextExpected } from "../../domain/feed/batch.ts";
-import type { FeedSource } from "../../domain/feed/source.ts";
 import { watchClock } from "../../domain/feed/watch-source.ts";
+import { unchanged } from "../../domain/kernel/decision.ts";
+import type { FeedSource } from "../../domain/records/feed-source.ts";
 import { limits } from "../../limits.ts";
 import { nowIso } from "../../runtime/clock.ts";
 import { Unavailable } from "../../runtime/unavailable.ts";

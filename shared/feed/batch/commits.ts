@@ -1,6 +1,6 @@
-import type { Context, DomainEvent } from "../../domain/decision.ts";
 import { isAnnounced, mergedChange } from "../../domain/feed/merged-change.ts";
-import type { TradingChange } from "../../domain/trading/changes.ts";
+import type { Context, DomainEvent } from "../../domain/kernel/decision.ts";
+import type { TradingChange } from "../../domain/records/trading-change.ts";
 import { limits } from "../../limits.ts";
 import { outboxOf } from "../../table/audit/announcement.ts";
 import type { Key } from "../../table/entities.ts";

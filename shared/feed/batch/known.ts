@@ -1,7 +1,7 @@
-import { type Refusal, refuse } from "../../domain/decision.ts";
 import type { FeedItem, ItemReading } from "../../domain/feed/batch.ts";
-import type { Dedup, FeedReject } from "../../domain/feed/records.ts";
 import { repetitionOf } from "../../domain/feed/repetition.ts";
+import { type Refusal, refuse } from "../../domain/kernel/decision.ts";
+import type { Dedup, FeedReject } from "../../domain/records/feed-item.ts";
 import { limits } from "../../limits.ts";
 import { nowMs } from "../../runtime/clock.ts";
 import { inParallel } from "../../runtime/parallel.ts";

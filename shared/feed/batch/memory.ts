@@ -1,8 +1,8 @@
-import type { Balance } from "../../domain/account.ts";
-import type { BalanceAdjustment } from "../../domain/decision.ts";
-import { isAdjustment } from "../../domain/posting.ts";
-import type { TradingChange } from "../../domain/trading/changes.ts";
-import type { Position } from "../../domain/trading/position.ts";
+import { isAdjustment } from "../../domain/accounts/balance.ts";
+import type { Balance } from "../../domain/records/balance.ts";
+import type { BalanceAdjustment } from "../../domain/records/change.ts";
+import type { Position } from "../../domain/records/position.ts";
+import type { TradingChange } from "../../domain/records/trading-change.ts";
 import { limits } from "../../limits.ts";
 import { keepLast } from "../../runtime/keep-last.ts";
 import { causeOf, log } from "../../runtime/log.ts";

@@ -1,4 +1,4 @@
-import type { TradingChange } from "../../domain/trading/changes.ts";
+import type { TradingChange } from "../../domain/records/trading-change.ts";
 import { limits } from "../../limits.ts";
 import { causeOf, log } from "../../runtime/log.ts";
 import { inParallel } from "../../runtime/parallel.ts";

@@ -1,5 +1,5 @@
-import { clientSummary } from "../../domain/client.ts";
-import { refuseScope } from "../../domain/decision.ts";
+import { clientSummary } from "../../domain/accounts/client.ts";
+import { refuseScope } from "../../domain/kernel/decision.ts";
 import { sound } from "../../runtime/unreadable.ts";
 import type { ClientSummaryBody } from "../../schema/client.ts";
 import { clients } from "../../table/entities.ts";

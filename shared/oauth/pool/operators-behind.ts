@@ -1,4 +1,4 @@
-import type { Operator } from "../../domain/people/operator.ts";
+import type { Operator } from "../../domain/records/operator.ts";
 import { type OperatorIdentity, operatorIdentities, operators } from "../../table/entities.ts";
 import { findAll, readKeys } from "../../table/store.ts";
 

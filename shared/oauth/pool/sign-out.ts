@@ -1,5 +1,5 @@
-import type { Operator } from "../../domain/people/operator.ts";
-import { withoutSession } from "../../domain/people/session.ts";
+import { withoutSession } from "../../domain/access/session.ts";
+import type { Operator } from "../../domain/records/operator.ts";
 import { limits } from "../../limits.ts";
 import { nowIso } from "../../runtime/clock.ts";
 import { env } from "../../runtime/env.ts";

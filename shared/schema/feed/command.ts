@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
-import { PlatformId } from "../feed.ts";
 import {
   Currency,
   createdRange,
@@ -15,6 +14,7 @@ import {
 } from "../fields.ts";
 import { Decimal } from "../symbol.ts";
 import { StatusReason } from "../transaction.ts";
+import { PlatformId } from "./members.ts";
 
 /** Types of a command. */
 export const CommandType = z.enum([

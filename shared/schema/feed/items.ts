@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { PlatformId, SignedMoney } from "../feed.ts";
 import { SignedDecimal } from "../symbol.ts";
+import { PlatformId, SignedMoney } from "./members.ts";
 
 const nullable = <T extends z.ZodMiniType>(schema: T) => z.optional(z.nullable(schema));
 

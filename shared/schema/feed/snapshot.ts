@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
-import { PlatformId } from "../feed.ts";
 import { ownFields, PlatformTime, pageParameters, Timestamp } from "../fields.ts";
 import { Decimal, SignedDecimal, SymbolName } from "../symbol.ts";
 import { Side } from "../trade.ts";
+import { PlatformId } from "./members.ts";
 
 /** A position as a snapshot has it. */
 export const SnapshotPosition = z.strictObject({

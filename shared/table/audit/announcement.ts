@@ -1,4 +1,4 @@
-import type { Context, DomainEvent } from "../../domain/decision.ts";
+import type { Context, DomainEvent } from "../../domain/kernel/decision.ts";
 import { delayMs } from "../../runtime/clock.ts";
 import { putAudit, putOutbox } from "../outbox.ts";
 import type { ApiCommand, Committable } from "../store.ts";

@@ -1,4 +1,4 @@
-import type { Client } from "../../domain/client.ts";
+import type { Client } from "../../domain/records/client.ts";
 import { delayMs, nowIso } from "../../runtime/clock.ts";
 import { systemContext } from "../context.ts";
 import { clients, findables, personKeys } from "../entities.ts";

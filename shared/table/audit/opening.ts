@@ -1,4 +1,5 @@
-import { erasedMark, type SealedValues, withValues } from "../../domain/audit/personal.ts";
+import { erasedMark, withValues } from "../../domain/audit/personal.ts";
+import type { SealedValues } from "../../domain/kernel/audited.ts";
 import { causeOf, log } from "../../runtime/log.ts";
 import type { ShownAudit } from "../audit-entry.ts";
 import { personKeys } from "../entities.ts";

@@ -1,15 +1,13 @@
-import type { AuditedChange } from "../../domain/audit/changes.ts";
 import {
   boundedValues,
   erasedMark,
-  type PersonalValues,
   personalIn,
   personalOf,
-  type SealedValues,
   sealedMark,
   withValues,
 } from "../../domain/audit/personal.ts";
-import type { Origin } from "../../domain/decision.ts";
+import type { AuditedChange, PersonalValues, SealedValues } from "../../domain/kernel/audited.ts";
+import type { Origin } from "../../domain/kernel/decision.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import { openWith, sealFor } from "../../runtime/person-key.ts";
 

@@ -1,5 +1,4 @@
-import type { Client } from "../../domain/client.ts";
-import type { FindTexts } from "../../domain/people/finding.ts";
+import type { Client, FindTexts } from "../../domain/records/client.ts";
 import { readable } from "../../runtime/unreadable.ts";
 import { clients, findables } from "../entities.ts";
 import type { Page } from "../list.ts";

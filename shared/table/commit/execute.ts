@@ -1,5 +1,6 @@
 import { PutCommand } from "@aws-sdk/lib-dynamodb";
-import type { Change, Context, Refusal } from "../../domain/decision.ts";
+import type { Context, Refusal } from "../../domain/kernel/decision.ts";
+import type { Change } from "../../domain/records/change.ts";
 import { limits } from "../../limits.ts";
 import { nowMs, pause } from "../../runtime/clock.ts";
 import { isThrottle } from "../../runtime/unavailable.ts";

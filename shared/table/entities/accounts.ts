@@ -1,7 +1,7 @@
-import type { Account, Balance, Contra, Ledger } from "../../domain/account.ts";
-import type { LinkProposal } from "../../domain/amend-account.ts";
-import type { Client } from "../../domain/client.ts";
-import type { Findable, FindTexts } from "../../domain/people/finding.ts";
+import type { Account, LinkProposal } from "../../domain/records/account.ts";
+import type { Balance } from "../../domain/records/balance.ts";
+import type { Client, Findable, FindTexts } from "../../domain/records/client.ts";
+import type { Contra, Ledger } from "../../domain/records/ledger.ts";
 import { limits } from "../../limits.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import { env } from "../../runtime/env.ts";

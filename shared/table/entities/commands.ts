@@ -1,4 +1,5 @@
-import { commandWakesAt, type PlatformCommand } from "../../domain/command/command.ts";
+import { commandWakesAt } from "../../domain/feed/command/command.ts";
+import type { PlatformCommand } from "../../domain/records/command.ts";
 import { dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
 
 /** Order in which the waiting commands of a source are taken: risk first, then what changes nothing, then money. */

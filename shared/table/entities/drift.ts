@@ -1,5 +1,6 @@
-import type { Drift, DriftPositions, Reconciliation } from "../../domain/drift/drift.ts";
-import type { Snapshot, SnapshotEnd, SnapshotHead, SnapshotPart } from "../../domain/drift/snapshot.ts";
+import type { Reconciliation } from "../../domain/feed/drift/drift.ts";
+import type { Snapshot, SnapshotEnd, SnapshotHead, SnapshotPart } from "../../domain/feed/drift/snapshot.ts";
+import type { Drift, DriftPositions } from "../../domain/records/drift.ts";
 import { limits } from "../../limits.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import { feedSources } from "./feed.ts";

@@ -1,6 +1,5 @@
-import type { Dedup, FeedReject } from "../../domain/feed/records.ts";
-import { type FeedSource, isEnded } from "../../domain/feed/source.ts";
-import type { SourcePulse } from "../../domain/trading/pricing/source.ts";
+import type { Dedup, FeedReject } from "../../domain/records/feed-item.ts";
+import { type FeedSource, isEnded, type SourcePulse } from "../../domain/records/feed-source.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import { pulseType } from "../table-shape.ts";
 import { dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";

@@ -1,7 +1,7 @@
-import type { Application } from "../../domain/application.ts";
-import type { Family } from "../../domain/family.ts";
-import type { Operator, OperatorKey } from "../../domain/people/operator.ts";
-import type { Tenant } from "../../domain/tenant.ts";
+import type { Application } from "../../domain/records/application.ts";
+import type { Family } from "../../domain/records/family.ts";
+import type { Operator, OperatorKey } from "../../domain/records/operator.ts";
+import type { Tenant } from "../../domain/records/tenant.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import { applicationType, operatorKeyType, operatorType } from "../table-shape.ts";
 import { dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";

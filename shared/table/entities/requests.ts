@@ -1,4 +1,4 @@
-import type { UniqueKind } from "../../domain/decision.ts";
+import type { UniqueKind } from "../../domain/kernel/decision.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import type { Entity, Key } from "./keys.ts";
 

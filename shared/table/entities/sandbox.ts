@@ -1,6 +1,6 @@
+import type { Position } from "../../domain/records/position.ts";
 import type { Reset } from "../../domain/sandbox/reset.ts";
 import type { PriceWalk } from "../../domain/sandbox/walk.ts";
-import type { Position } from "../../domain/trading/position.ts";
 import { dueKeys, type Entity, type IndexKeys, type Key, keyPart } from "./keys.ts";
 
 /**

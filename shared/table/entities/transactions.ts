@@ -1,7 +1,8 @@
-import type { TransferQuote } from "../../domain/internal-money/transfer-quote.ts";
-import { transferTurn } from "../../domain/internal-money/transfer-state.ts";
-import type { Transaction } from "../../domain/transaction.ts";
-import { type CorrectionLeg, isLeftToPeople, type UnjoinedLeg } from "../../domain/transaction-legs.ts";
+import { isLeftToPeople } from "../../domain/money/legs.ts";
+import { transferTurn } from "../../domain/money/transfers/state.ts";
+import type { CorrectionLeg, UnjoinedLeg } from "../../domain/records/leg.ts";
+import type { Transaction } from "../../domain/records/transaction.ts";
+import type { TransferQuote } from "../../domain/records/transfer-quote.ts";
 import { dueKeys, type Entity, type IndexKeys, type Key, ulidOf } from "./keys.ts";
 
 /**

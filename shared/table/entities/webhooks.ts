@@ -1,5 +1,6 @@
-import type { Attempt, Delivery } from "../../domain/delivery.ts";
-import type { Replay, SampleEvent, WebhookCount, WebhookEndpoint, WebhookHealth } from "../../domain/webhook.ts";
+import type { Attempt, Delivery } from "../../domain/records/delivery.ts";
+import type { WebhookCount, WebhookEndpoint, WebhookHealth } from "../../domain/records/webhook.ts";
+import type { Replay, SampleEvent } from "../../domain/webhooks/webhook.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import { events } from "./events.ts";
 import { crockford, dueKeys, type Entity, type IndexKeys, inBase32, type Key, ulidOf } from "./keys.ts";

@@ -1,8 +1,8 @@
-import type { Account } from "../../domain/account.ts";
-import type { Context } from "../../domain/decision.ts";
+import type { Context } from "../../domain/kernel/decision.ts";
+import type { Account } from "../../domain/records/account.ts";
+import type { Position } from "../../domain/records/position.ts";
 import { type Rollovers, rolloverName, rolloversNeeded } from "../../domain/trading/nights/accrue.ts";
 import { draftRollover, type Rollover } from "../../domain/trading/nights/rollover.ts";
-import type { Position } from "../../domain/trading/position.ts";
 import type { Market } from "../../domain/trading/pricing/quote.ts";
 import { type Key, rollovers } from "../../table/entities.ts";
 import { putOnce } from "../../table/items.ts";

@@ -5,7 +5,7 @@
  */
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { safeParse } from "zod/v4/core";
-import { clientBody, openClient } from "../../../shared/domain/client.ts";
+import { clientBody, openClient } from "../../../shared/domain/accounts/client.ts";
 import { shownChange } from "../../../shared/http/audited.ts";
 import { callerOf } from "../../../shared/http/caller.ts";
 import { type ResourceBody, resourceReply } from "../../../shared/http/reply.ts";

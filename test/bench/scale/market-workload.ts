@@ -1,5 +1,5 @@
-import { openAccount } from "../../../shared/domain/open-account.ts";
-import { draftTenant } from "../../../shared/domain/tenant.ts";
+import { draftTenant } from "../../../shared/domain/access/tenant.ts";
+import { openAccount } from "../../../shared/domain/accounts/open-account.ts";
 import { delayMs, nowIso } from "../../../shared/runtime/clock.ts";
 import { systemContext } from "../../../shared/table/context.ts";
 import { quotes, symbols } from "../../../shared/table/entities.ts";

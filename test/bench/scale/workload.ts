@@ -1,6 +1,6 @@
-import { openClient } from "../../../shared/domain/client.ts";
-import { draftHealth } from "../../../shared/domain/webhook.ts";
-import { openEndpoint } from "../../../shared/domain/webhook-decisions.ts";
+import { openClient } from "../../../shared/domain/accounts/client.ts";
+import { openEndpoint } from "../../../shared/domain/webhooks/decisions.ts";
+import { draftHealth } from "../../../shared/domain/webhooks/webhook.ts";
 import { standardScopes } from "../../../shared/event-scopes.ts";
 import { delayMs, nowIso } from "../../../shared/runtime/clock.ts";
 import { newId } from "../../../shared/runtime/ids.ts";

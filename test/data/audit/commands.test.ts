@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import type { WebhookEndpoint } from "../../../shared/domain/webhook.ts";
+import type { WebhookEndpoint } from "../../../shared/domain/records/webhook.ts";
 import { routes } from "../../../shared/routes/index.ts";
 import { bridge } from "../../support/builders/bridge.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { checkChain } from "../../../shared/domain/audit/chain.ts";
-import type { Operator } from "../../../shared/domain/people/operator.ts";
+import type { Operator } from "../../../shared/domain/records/operator.ts";
 import { personalMembers } from "../../../shared/personal-members.ts";
 import { sha256 } from "../../../shared/runtime/digest.ts";
 import { newId } from "../../../shared/runtime/ids.ts";

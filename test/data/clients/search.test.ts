@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { findNew, wantedBy } from "../../../shared/domain/people/finding.ts";
+import { findNew, wantedBy } from "../../../shared/domain/accounts/finding.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { clients, findables } from "../../../shared/table/entities.ts";
 import { brokerage, clientRequest } from "../../support/builders/brokerage.ts";

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 const { publishing } = await import("../../support/emulator/publishing.ts");
-const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepEvents } = await import("../../../functions/events/sweep-due.ts");
 const work = publishing(api);
 const { client, tableName } = api.emulator;
 

@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const { publishing } = await import("../../support/emulator/publishing.ts");
 const { tradingFloor } = await import("../../support/builders/trading-floor.ts");
-export const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
+export const { handler: sweepEvents } = await import("../../../functions/events/sweep-due.ts");
 const { handler: sweepMargin } = await import("../../../functions/margin/sweep.ts");
 const { handler: deliverBatch } = await import("../../../functions/events/deliver.ts");
 const work = publishing(api);

@@ -7,7 +7,7 @@ import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 
 const api = await startJudgedApi();
 
-const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepEvents } = await import("../../../functions/events/sweep-due.ts");
 
 const caller = newCaller();
 const broker = brokerage(api, caller);

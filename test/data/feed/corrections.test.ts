@@ -6,7 +6,7 @@ import { startJudgedApi } from "../../support/emulator/judged-api.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 
 const api = await startJudgedApi();
-const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepEvents } = await import("../../../functions/events/sweep-due.ts");
 const caller = newCaller();
 beforeAll(() => putMarket(api, caller.tenant_id));
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Quote } from "../../../shared/domain/trading/pricing/quote.ts";
+import type { Quote } from "../../../shared/domain/records/quote.ts";
 import { limits } from "../../../shared/limits.ts";
 import { closing, opening } from "../../support/builders/bridge.ts";
 import { atOnce } from "../../support/builders/brokerage.ts";

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Balance, Ledger } from "../../../shared/domain/account.ts";
+import type { Balance } from "../../../shared/domain/records/balance.ts";
+import type { Ledger } from "../../../shared/domain/records/ledger.ts";
 import { ledgers } from "../../../shared/table/entities.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { putItems, writeOf } from "../../support/builders/trading-data.ts";
@@ -10,7 +11,7 @@ import { unitsOf } from "../../support/emulator/watched-endpoint.ts";
 const api = await startApi("watched");
 afterAll(api.stop);
 
-const { sinceDebit, sinceMoment } = await import("../../../shared/trading/since-debit.ts");
+const { sinceDebit, sinceMoment } = await import("../../../shared/money/since-debit.ts");
 
 const caller = newCaller();
 const { tenant_id } = caller;

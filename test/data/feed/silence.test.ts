@@ -6,7 +6,7 @@ import { scanTable } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 
 const api = await startJudgedApi();
-const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepEvents } = await import("../../../functions/events/sweep-due.ts");
 
 /** A source of a brokerage of its own, with the events about it in the order of their commits. */
 async function watched(more: object = {}) {

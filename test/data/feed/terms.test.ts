@@ -3,7 +3,7 @@ import { opening } from "../../support/builders/bridge.ts";
 import { lambdaContext } from "../../support/emulator/request.ts";
 import { broker, call, newSource, unusedLogin } from "./feed-cases.ts";
 
-const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepEvents } = await import("../../../functions/events/sweep-due.ts");
 afterEach(() => vi.useRealTimers());
 
 /** A linked account with an open position, and what its bridge does with the commands of its terms. */

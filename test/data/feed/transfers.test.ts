@@ -7,7 +7,7 @@ import { failure } from "../../support/emulator/watched-endpoint.ts";
 
 const api = await startJudgedApi();
 
-const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepEvents } = await import("../../../functions/events/sweep-due.ts");
 
 const caller = newCaller();
 const broker = brokerage(api, caller);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { FeedSource } from "../../../shared/domain/feed/source.ts";
+import type { FeedSource } from "../../../shared/domain/records/feed-source.ts";
 import { decisionContext } from "../../support/builders/decisions.ts";
 import { broker, call, caller, newSource, unusedLogin } from "./feed-cases.ts";
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { draftOperator, type Operator } from "../../../shared/domain/people/operator.ts";
+import { draftOperator } from "../../../shared/domain/access/operator.ts";
+import type { Operator } from "../../../shared/domain/records/operator.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { drawPersonKey } from "../../../shared/runtime/person-key.ts";
 import { startApi } from "../../support/emulator/api.ts";

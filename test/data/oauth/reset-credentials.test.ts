@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import type { Operator } from "../../../shared/domain/people/operator.ts";
+import type { Operator } from "../../../shared/domain/records/operator.ts";
 import { atOnce, statusCounts } from "../../support/builders/brokerage.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { scanTable } from "../../support/emulator/raw-table.ts";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { Quote } from "../../../shared/domain/trading/pricing/quote.ts";
+import type { Quote } from "../../../shared/domain/records/quote.ts";
 import { limits } from "../../../shared/limits.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { commands, quotes, streamFlags } from "../../../shared/table/entities.ts";

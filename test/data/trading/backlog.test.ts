@@ -15,7 +15,7 @@ afterEach(() => {
   delete process.env["TIME_SCALE"];
 });
 
-const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepHandler } = await import("../../../functions/events/sweep-due.ts");
 const { publishSent } = publishing(api);
 const sweepEvents = (timeoutMs = 60_000) => sweepHandler({}, lambdaContext(timeoutMs));
 

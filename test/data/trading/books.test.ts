@@ -17,7 +17,7 @@ import { findings } from "../../support/oracles/oracle.ts";
 const api = await startApi("stream", "watched");
 afterAll(api.stop);
 const { handler } = await import("../../../functions/reports/reconcile.ts");
-const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepEvents } = await import("../../../functions/events/sweep-due.ts");
 
 /** Compares the books of every brokerage from the beginning; what an invocation has no time for the next one does. */
 const start = () => handler({ action: "start" }, lambdaContext(600_000));

@@ -1,8 +1,8 @@
 import { BatchWriteItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, expect, it } from "vitest";
+import type { Exposure } from "../../../shared/domain/records/risk.ts";
 import { draftRisk } from "../../../shared/domain/trading/risk.ts";
-import type { Exposure } from "../../../shared/domain/trading/stored-risk.ts";
 import { limits } from "../../../shared/limits.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { accounts, balances, exposures, positions, risks } from "../../../shared/table/entities.ts";

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { Order } from "../../../shared/domain/trading/order.ts";
-import type { Exposure } from "../../../shared/domain/trading/stored-risk.ts";
+import type { Order } from "../../../shared/domain/records/order.ts";
+import type { Exposure } from "../../../shared/domain/records/risk.ts";
 import { limits } from "../../../shared/limits.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { exposures, orders, risks } from "../../../shared/table/entities.ts";

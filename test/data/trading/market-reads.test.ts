@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
+import type { TradingSymbol } from "../../../shared/domain/records/symbol.ts";
 import { symbols } from "../../../shared/table/entities.ts";
 import { atOnce, brokerage, statusCounts } from "../../support/builders/brokerage.ts";
 import { someSymbol } from "../../support/builders/trading.ts";

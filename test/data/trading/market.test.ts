@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import type { TradingChange } from "../../../shared/domain/trading/changes.ts";
-import type { Trade } from "../../../shared/domain/trading/trade.ts";
+import type { Trade } from "../../../shared/domain/records/trade.ts";
+import type { TradingChange } from "../../../shared/domain/records/trading-change.ts";
 import { limits } from "../../../shared/limits.ts";
 import { pulses, symbols, trades } from "../../../shared/table/entities.ts";
 import { someAccount } from "../../support/builders/decisions.ts";

@@ -5,7 +5,7 @@ import { putQuote, putQuotes } from "../../support/builders/trading-data.ts";
 import { lambdaContext } from "../../support/emulator/request.ts";
 import { api, broker, caller, floor, tenant, trader } from "./trading-cases.ts";
 
-const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepEvents } = await import("../../../functions/events/sweep-due.ts");
 
 const { newSource, unusedLogin } = bridge(api, caller);
 const start = Date.now() + 1000;

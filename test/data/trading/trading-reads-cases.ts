@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect } from "vitest";
-import type { Order } from "../../../shared/domain/trading/order.ts";
+import type { Order } from "../../../shared/domain/records/order.ts";
 import { orders } from "../../../shared/table/entities.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
 import { someOrder } from "../../support/builders/trading.ts";

@@ -2,9 +2,11 @@ import { DeleteItemCommand, GetItemCommand, PutItemCommand } from "@aws-sdk/clie
 import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { afterAll, afterEach, beforeEach, vi } from "vitest";
-import { type Attempt, type Delivery, draftDelivery } from "../../../shared/domain/delivery.ts";
-import { isProven } from "../../../shared/domain/delivery-lane.ts";
-import { draftHealth, inForce, type WebhookEndpoint, type WebhookHealth } from "../../../shared/domain/webhook.ts";
+import type { Attempt, Delivery } from "../../../shared/domain/records/delivery.ts";
+import type { WebhookEndpoint, WebhookHealth } from "../../../shared/domain/records/webhook.ts";
+import { draftDelivery } from "../../../shared/domain/webhooks/delivery.ts";
+import { isProven } from "../../../shared/domain/webhooks/lane.ts";
+import { draftHealth, inForce } from "../../../shared/domain/webhooks/webhook.ts";
 import { limits } from "../../../shared/limits.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import type { DeliveryMessage } from "../../../shared/runtime/queues.ts";

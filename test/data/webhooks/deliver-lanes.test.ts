@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
-import type { Delivery } from "../../../shared/domain/delivery.ts";
-import { isProven } from "../../../shared/domain/delivery-lane.ts";
-import type { WebhookHealth } from "../../../shared/domain/webhook.ts";
+import type { Delivery } from "../../../shared/domain/records/delivery.ts";
+import type { WebhookHealth } from "../../../shared/domain/records/webhook.ts";
+import { isProven } from "../../../shared/domain/webhooks/lane.ts";
 import type { DeliveryMessage } from "../../../shared/runtime/queues.ts";
 import { closedDoor } from "../../support/emulator/watched-endpoint.ts";
 import { answerWith, type Received } from "../../support/stack/receiver.ts";

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { describe, expect, it, vi } from "vitest";
-import { wakeOfSent, wakeOfWaiting } from "../../../shared/domain/delivery.ts";
+import { wakeOfSent, wakeOfWaiting } from "../../../shared/domain/webhooks/delivery.ts";
 import { limits } from "../../../shared/limits.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { closedDoor, failure, unitsOf } from "../../support/emulator/watched-endpoint.ts";

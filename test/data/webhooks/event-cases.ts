@@ -1,5 +1,5 @@
 import { afterAll, afterEach, expect } from "vitest";
-import type { WebhookEndpoint } from "../../../shared/domain/webhook.ts";
+import type { WebhookEndpoint } from "../../../shared/domain/records/webhook.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { webhooks } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const { publishing } = await import("../../support/emulator/publishing.ts");
 
-const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepHandler } = await import("../../../functions/events/sweep-due.ts");
 
 /** The functions between the stream and the queues of deliveries. */
 export const work = publishing(api);

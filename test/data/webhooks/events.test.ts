@@ -13,7 +13,7 @@ const api = await startJudgedApi();
 
 const { publishing } = await import("../../support/emulator/publishing.ts");
 const work = publishing(api);
-const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepHandler } = await import("../../../functions/events/sweep-due.ts");
 /** A sweep, and what the publisher then does with the keys that it sent. */
 async function sweepEvents(event: { action?: string } = {}): Promise<Record<string, number>> {
   const done = await sweepHandler(event, lambdaContext());

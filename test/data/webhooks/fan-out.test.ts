@@ -1,7 +1,7 @@
 import type { DynamoDBBatchResponse } from "aws-lambda";
 import { describe, expect, it } from "vitest";
-import type { Delivery } from "../../../shared/domain/delivery.ts";
-import { draftHealth } from "../../../shared/domain/webhook.ts";
+import type { Delivery } from "../../../shared/domain/records/delivery.ts";
+import { draftHealth } from "../../../shared/domain/webhooks/webhook.ts";
 import type { DeliveryMessage } from "../../../shared/runtime/queues.ts";
 import { deliveries, webhookHealths, webhooks } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";

@@ -1,8 +1,8 @@
 import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { describe, expect, it } from "vitest";
-import { draftDelivery } from "../../../shared/domain/delivery.ts";
-import type { WebhookEndpoint } from "../../../shared/domain/webhook.ts";
+import type { WebhookEndpoint } from "../../../shared/domain/records/webhook.ts";
+import { draftDelivery } from "../../../shared/domain/webhooks/delivery.ts";
 import { limits } from "../../../shared/limits.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { deliveries, deliveryId, outboxes } from "../../../shared/table/entities.ts";
@@ -17,7 +17,7 @@ import { closedDoor, failure } from "../../support/emulator/watched-endpoint.ts"
 import { auditsIn, judgeAudit } from "../../support/oracles/audit-oracle.ts";
 import { api, endpointOf, sweep, work } from "./event-cases.ts";
 
-const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepHandler } = await import("../../../functions/events/sweep-due.ts");
 const { handler: route } = await import("../../../functions/events/route.ts");
 
 /** Everything that the stream says of these callers' tenants. */

@@ -14,7 +14,7 @@ import { eventually } from "../../support/wait.ts";
 const api = await startApi("watched");
 afterAll(api.stop);
 
-const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepHandler } = await import("../../../functions/events/sweep-due.ts");
 const sweepEvents = () => sweepHandler({}, lambdaContext(60_000));
 const openReplays = () => itemsOf(api.emulator, { type: "REPLAY" });
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { Delivery } from "../../../shared/domain/delivery.ts";
-import type { WebhookEndpoint, WebhookHealth } from "../../../shared/domain/webhook.ts";
+import type { Delivery } from "../../../shared/domain/records/delivery.ts";
+import type { WebhookEndpoint, WebhookHealth } from "../../../shared/domain/records/webhook.ts";
 import { limits } from "../../../shared/limits.ts";
 import { deliveries, webhookHealths, webhooks } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
@@ -20,7 +20,7 @@ afterEach(async () => {
   api.queues.takeMessages();
 });
 
-const { handler: sweepEvents } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepEvents } = await import("../../../functions/events/sweep-due.ts");
 const { readKeys } = await import("../../../shared/table/store.ts");
 const { noteOff, switchOffNoted } = await import("../../../shared/webhooks/switch-off.ts");
 const sweep = () => sweepEvents({}, lambdaContext(60_000));

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Delivery } from "../../../shared/domain/delivery.ts";
+import type { Delivery } from "../../../shared/domain/records/delivery.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { readAll } from "../../../shared/table/store.ts";
 import { lambdaContext } from "../../support/emulator/request.ts";
@@ -24,7 +24,7 @@ import {
   webhooks,
 } from "./deliver-cases.ts";
 
-const { handler: sweepHandler } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweepHandler } = await import("../../../functions/events/sweep-due.ts");
 
 /** Sweeps a minute later, when the sweep looks at the events. */
 async function sweepLater(): Promise<void> {

@@ -1,12 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Account, Balance, Ledger } from "../../../shared/domain/account.ts";
 import { type BookedLeg, compareLegs, monthsToRead, netsOf, plusNets } from "../../../shared/domain/books/controls.ts";
 import { type EventPlace, eventsBegin, readEvents } from "../../../shared/domain/books/events.ts";
 import { compareHolds } from "../../../shared/domain/books/holds.ts";
 import { compareAccount, readEntry, unread } from "../../../shared/domain/books/ledger.ts";
 import { afterStep, type BookRun, bookPhases, isRunDue, newRun } from "../../../shared/domain/books/run.ts";
-import type { Transaction } from "../../../shared/domain/transaction.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
+import type { Balance } from "../../../shared/domain/records/balance.ts";
+import type { Ledger } from "../../../shared/domain/records/ledger.ts";
+import type { Transaction } from "../../../shared/domain/records/transaction.ts";
 import { limits } from "../../../shared/limits.ts";
 
 const account = { id: "acc_1", currency: "USD" } as Account;

@@ -1,13 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Account, Balance } from "../../../shared/domain/account.ts";
 import { accrueDeal, closeDeal, openDeal } from "../../../shared/domain/feed/deals.ts";
 import { reverseDeal } from "../../../shared/domain/feed/reversal.ts";
 import { settledSince } from "../../../shared/domain/feed/reversal-repayment.ts";
 import { type DealUndo, undoOf } from "../../../shared/domain/feed/undo.ts";
-import type { TradingDecision } from "../../../shared/domain/trading/changes.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
+import type { Balance } from "../../../shared/domain/records/balance.ts";
+import type { Trade } from "../../../shared/domain/records/trade.ts";
+import type { TradingDecision } from "../../../shared/domain/records/trading-change.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
-import type { Trade } from "../../../shared/domain/trading/trade.ts";
 import { someMarket, someSymbol, tradingAccount } from "../../support/builders/trading.ts";
 import { TradingDesk } from "../../support/builders/trading-desk.ts";
 import { context, type Opening, opening, origin, text } from "../feed-cases.ts";

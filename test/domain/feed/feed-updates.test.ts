@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Account } from "../../../shared/domain/account.ts";
 import { updateAccount } from "../../../shared/domain/feed/account-update.ts";
 import { accrueDeal, openDeal } from "../../../shared/domain/feed/deals.ts";
 import { updatePosition } from "../../../shared/domain/feed/position-update.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
 import { metricsAt } from "../../../shared/domain/trading/margin.ts";
 import { draftRisk, metricsBody } from "../../../shared/domain/trading/risk.ts";
 import { FeedAccountUpdate, FeedPositionUpdate } from "../../../shared/schema/feed/items.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { amendSource, registerSource, sourceBody } from "../../../shared/domain/feed/source.ts";
-import type { TradingDecision } from "../../../shared/domain/trading/changes.ts";
+import type { TradingDecision } from "../../../shared/domain/records/trading-change.ts";
 import { CreateFeedSourceRequest, UpdateFeedSourceRequest } from "../../../shared/schema/feed/source.ts";
 import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Account } from "../../../shared/domain/account.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
 import { isRearmed, marginStatus, metricsOf, valuePositions } from "../../../shared/domain/trading/margin.ts";
 import { decimalText, quotient, rational } from "../../../shared/domain/trading/pricing/rational.ts";
 import { averagePrice, grossProfit, shareOf } from "../../../shared/domain/trading/profit.ts";

@@ -1,7 +1,7 @@
 import type { CurrencyCode } from "../../../shared/currencies.ts";
-import { formatAmount } from "../../../shared/domain/money.ts";
+import { formatAmount } from "../../../shared/domain/kernel/money.ts";
+import type { TradingSymbol } from "../../../shared/domain/records/symbol.ts";
 import { marginRatio, marginTermsOf, positionMargin } from "../../../shared/domain/trading/margin.ts";
-import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
 import { grossProfit } from "../../../shared/domain/trading/profit.ts";
 import { someMarket } from "../../support/builders/trading.ts";
 

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import Fraction from "fraction.js";
 import { describe, expect, it } from "vitest";
+import type { TradingSymbol } from "../../../shared/domain/records/symbol.ts";
 import { effectiveLeverage, positionMargin, symbolMargin } from "../../../shared/domain/trading/margin.ts";
 import { commissionMinor } from "../../../shared/domain/trading/pricing/commission.ts";
 import { conversion, conversionBody, isConvertible } from "../../../shared/domain/trading/pricing/convert.ts";
@@ -15,7 +16,6 @@ import {
   roundToward,
   shortDecimalText,
 } from "../../../shared/domain/trading/pricing/rational.ts";
-import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
 import { grossProfit } from "../../../shared/domain/trading/profit.ts";
 import { nightsOf, swapMinor } from "../../../shared/domain/trading/swap.ts";
 import {

@@ -1,13 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CurrencyCode } from "../../../shared/currencies.ts";
-import { post } from "../../../shared/domain/posting.ts";
+import { post } from "../../../shared/domain/money/posting.ts";
+import type { Quote } from "../../../shared/domain/records/quote.ts";
+import type { TradingSymbol } from "../../../shared/domain/records/symbol.ts";
+import type { Transaction } from "../../../shared/domain/records/transaction.ts";
 import { driveTo } from "../../../shared/domain/sandbox/drive.ts";
 import { heldQuote, quoteOf } from "../../../shared/domain/sandbox/prices.ts";
 import { seedQuotes, seedSymbols } from "../../../shared/domain/sandbox/seed.ts";
 import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
-import type { Market, Quote } from "../../../shared/domain/trading/pricing/quote.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import {
   decimalText,
   type Rational,
@@ -15,9 +18,7 @@ import {
   roundToward,
   unitsText,
 } from "../../../shared/domain/trading/pricing/rational.ts";
-import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
 import { acceptTick } from "../../../shared/domain/trading/pricing/tick.ts";
-import type { Transaction } from "../../../shared/domain/transaction.ts";
 import { limits } from "../../../shared/limits.ts";
 import { decisionContext, decisionTime, someAccount, tenantId } from "../../support/builders/decisions.ts";
 import { somePosition, someQuote, someSymbol, tradingAccount } from "../../support/builders/trading.ts";

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Account } from "../../../shared/domain/account.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
+import type { Quote } from "../../../shared/domain/records/quote.ts";
 import { type Trigger, triggersOf } from "../../../shared/domain/trading/exposure.ts";
 import { type Holdings, metricsAt, positionMargin } from "../../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
-import type { Market, Quote } from "../../../shared/domain/trading/pricing/quote.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import { decimalText, quotient, rational } from "../../../shared/domain/trading/pricing/rational.ts";
 import { evaluateMargin } from "../../../shared/domain/trading/stop-out.ts";
 import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { requestWithdrawal } from "../../../shared/domain/request-transaction.ts";
-import { draftTenant } from "../../../shared/domain/tenant.ts";
+import { draftTenant } from "../../../shared/domain/access/tenant.ts";
+import { requestWithdrawal } from "../../../shared/domain/money/request.ts";
 import { accrueSwap } from "../../../shared/domain/trading/accrue-swap.ts";
 import { metricsAt } from "../../../shared/domain/trading/margin.ts";
 import { closeAtMarket, exitReason, openAtMarket } from "../../../shared/domain/trading/market-trade.ts";

@@ -1,7 +1,9 @@
 import Fraction from "fraction.js";
 import { describe, expect, it } from "vitest";
-import type { Account } from "../../../shared/domain/account.ts";
-import type { TradingDecision } from "../../../shared/domain/trading/changes.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
+import type { StoredRisk } from "../../../shared/domain/records/risk.ts";
+import type { TradingSymbol } from "../../../shared/domain/records/symbol.ts";
+import type { TradingDecision } from "../../../shared/domain/records/trading-change.ts";
 import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
 import {
   accrueNights,
@@ -18,9 +20,7 @@ import { lastRollover, rolloverMs } from "../../../shared/domain/trading/nights/
 import { draftRollover, type Rollover } from "../../../shared/domain/trading/nights/rollover.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
-import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
 import { isZone } from "../../../shared/domain/trading/pricing/zone-clock.ts";
-import type { StoredRisk } from "../../../shared/domain/trading/stored-risk.ts";
 import { withMarginUpdate } from "../../../shared/domain/trading/watch.ts";
 import { decisionContext } from "../../support/builders/decisions.ts";
 import { someMarket, someSymbol, tradingAccount, usd } from "../../support/builders/trading.ts";

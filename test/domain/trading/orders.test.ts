@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { Order } from "../../../shared/domain/records/order.ts";
 import {
   cancelOrder,
   expireOrder,
   fillOrder,
-  type Order,
   type OrderRequest,
   orderBody,
   placeOrder,

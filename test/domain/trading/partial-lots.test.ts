@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Account } from "../../../shared/domain/account.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
+import type { TradingSymbol } from "../../../shared/domain/records/symbol.ts";
 import { openBook } from "../../../shared/domain/trading/book.ts";
 import { metricsAt, valuePositions } from "../../../shared/domain/trading/margin.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import { leastEnough, type Parts, partialLots, partsOf } from "../../../shared/domain/trading/partial-lots.ts";
-import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
 import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
 import { marketAt, tradingAccount } from "../../support/builders/trading.ts";
 import { TradingDesk } from "../../support/builders/trading-desk.ts";

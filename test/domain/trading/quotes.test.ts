@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Quote } from "../../../shared/domain/records/quote.ts";
 import { heldQuote } from "../../../shared/domain/sandbox/prices.ts";
-import { type Quote, quoteBody } from "../../../shared/domain/trading/pricing/quote.ts";
+import { quoteBody } from "../../../shared/domain/trading/pricing/quote.ts";
 import { acceptTick, type Tick } from "../../../shared/domain/trading/pricing/tick.ts";
 import { decisionTime } from "../../support/builders/decisions.ts";
 import { someQuote, someSymbol } from "../../support/builders/trading.ts";

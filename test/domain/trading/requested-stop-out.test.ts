@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { LiquidateCommand } from "../../../shared/domain/command/command.ts";
+import type { LiquidateCommand } from "../../../shared/domain/records/command.ts";
 import { someSymbol } from "../../support/builders/trading.ts";
 import { PlatformDesk } from "./platform-desk.ts";
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { SourcePulse } from "../../../shared/domain/records/feed-source.ts";
 import { metricsAt } from "../../../shared/domain/trading/margin.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
-import { isCutOff, liquidatorOf, type SourcePulse } from "../../../shared/domain/trading/pricing/source.ts";
+import { isCutOff, liquidatorOf } from "../../../shared/domain/trading/pricing/source.ts";
 import { evaluateMargin, nextToClose } from "../../../shared/domain/trading/stop-out.ts";
 import { decisionContext, decisionTime } from "../../support/builders/decisions.ts";
 import { someMarket, somePosition, tradingAccount } from "../../support/builders/trading.ts";

@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import type { Account, Balance } from "../../../shared/domain/account.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
+import type { Balance } from "../../../shared/domain/records/balance.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import { decimalText, quotient } from "../../../shared/domain/trading/pricing/rational.ts";

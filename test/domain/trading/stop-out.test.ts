@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Account } from "../../../shared/domain/account.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
 import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
 import { isAbove, metricsAt } from "../../../shared/domain/trading/margin.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Account } from "../../../shared/domain/account.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
 import { marginTermsOf, usedMargin } from "../../../shared/domain/trading/margin.ts";
 import { rational } from "../../../shared/domain/trading/pricing/rational.ts";
 import { netMinor } from "../../../shared/domain/trading/trade.ts";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Account } from "../../../shared/domain/account.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
 import { accrueSwap } from "../../../shared/domain/trading/accrue-swap.ts";
 import { closeTrade } from "../../../shared/domain/trading/close-trade.ts";
 import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";

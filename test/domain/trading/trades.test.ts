@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Account } from "../../../shared/domain/account.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
+import type { TradingSymbol } from "../../../shared/domain/records/symbol.ts";
 import { driveTo } from "../../../shared/domain/sandbox/drive.ts";
 import { accrueSwap } from "../../../shared/domain/trading/accrue-swap.ts";
 import { amendHoldings } from "../../../shared/domain/trading/amend-holdings.ts";
@@ -10,7 +11,6 @@ import { executeTrade } from "../../../shared/domain/trading/open-trade.ts";
 import { fillOrder, placeOrder } from "../../../shared/domain/trading/order.ts";
 import { positionBody } from "../../../shared/domain/trading/position.ts";
 import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
-import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
 import { valuePosition } from "../../../shared/domain/trading/profit.ts";
 import { evaluateMargin } from "../../../shared/domain/trading/stop-out.ts";
 import { tradeBody } from "../../../shared/domain/trading/trade.ts";

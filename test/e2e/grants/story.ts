@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Account } from "../../../shared/domain/account.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
 import { draftRisk } from "../../../shared/domain/trading/risk.ts";
 import { balances, orders, positions, risks } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";

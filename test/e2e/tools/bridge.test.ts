@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { startBridge } from "../../../infra/tools/bridge/bridge.ts";
-import { SimulatedVenue } from "../../../infra/tools/bridge/simulated-venue.ts";
+import { startBridge } from "../../../infra/bridge/bridge.ts";
+import { SimulatedVenue } from "../../../infra/bridge/simulated-venue.ts";
 import { booksTable, tellPlatformStory } from "../../../infra/tools/demo/platform-story.ts";
 import { ServiceClient, sourceNamed } from "../../../infra/tools/service-client.ts";
 import { machineNode } from "../../support/machine-node.ts";
@@ -32,7 +32,7 @@ class RunningBridge {
   private readonly child: ChildProcess;
 
   constructor(source: string) {
-    const words = ["--import", "tsx", "infra/tools/bridge/run.ts", "--simulate", "--source", source, "--data", data];
+    const words = ["--import", "tsx", "infra/bridge/run.ts", "--simulate", "--source", source, "--data", data];
     const { client_id, client_secret } = stack.credentials;
     const env = { ...process.env, BROKERAGE_CLIENT_ID: client_id, BROKERAGE_CLIENT_SECRET: client_secret };
     this.child = spawn(machineNode, [...words, "--base-url", stack.baseUrl], { cwd: root, env });

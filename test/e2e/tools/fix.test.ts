@@ -5,11 +5,11 @@ import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FixVenue } from "../../../infra/bridge/fix/fix-venue.ts";
+import { proveOn } from "../../../infra/bridge/fix/proof/prove.ts";
+import { withoutRefused } from "../../../infra/bridge/sender.ts";
+import type { VenueEvent } from "../../../infra/bridge/venue.ts";
 import { freePort } from "../../../infra/local/free-port.ts";
-import { FixVenue } from "../../../infra/tools/bridge/fix/fix-venue.ts";
-import { proveOn } from "../../../infra/tools/bridge/fix/proof/prove.ts";
-import { withoutRefused } from "../../../infra/tools/bridge/sender.ts";
-import type { VenueEvent } from "../../../infra/tools/bridge/venue.ts";
 import { ServiceClient, sourceNamed } from "../../../infra/tools/service-client.ts";
 import { FixAcceptor } from "../../support/fix-acceptor.ts";
 import { type Stack, sharedStack } from "../../support/stack/stack.ts";
@@ -142,7 +142,7 @@ describe("a bridge without a session", () => {
     const config = { base_url: stack.baseUrl, source: "mt5:absent", money: { command: [process.execPath] }, fix };
     writeFileSync(file, JSON.stringify(config));
     const { credentials } = await stack.newApplication();
-    const script = new URL("../../../infra/tools/bridge/run.ts", import.meta.url).pathname;
+    const script = new URL("../../../infra/bridge/run.ts", import.meta.url).pathname;
     const child = spawn(process.execPath, ["--import", "tsx", script, "--config", file], {
       env: {
         ...process.env,

@@ -15,7 +15,7 @@ afterAll(api.stop);
 
 const { publishing } = await import("../../support/emulator/publishing.ts");
 const { recordAll, someRefusal } = await import("../../support/emulator/refusals.ts");
-const { handler: sweep } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweep } = await import("../../../functions/events/sweep-due.ts");
 const work = publishing(api);
 
 const numRuns = Number(process.env["REFUSALS_RUNS"] ?? "4");

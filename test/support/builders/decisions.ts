@@ -1,12 +1,16 @@
 import { defaultCurrencies } from "../../../shared/currencies.ts";
-import type { Account, Balance } from "../../../shared/domain/account.ts";
-import { type Client, openClient } from "../../../shared/domain/client.ts";
-import type { Change, Context, Decision, Refusal } from "../../../shared/domain/decision.ts";
-import { openAccount } from "../../../shared/domain/open-account.ts";
-import { approversOf, type Givers } from "../../../shared/domain/people/givers.ts";
-import { draftTenant } from "../../../shared/domain/tenant.ts";
-import type { AccountContext, Transaction } from "../../../shared/domain/transaction.ts";
-import type { WebhookEndpoint } from "../../../shared/domain/webhook.ts";
+import { draftTenant } from "../../../shared/domain/access/tenant.ts";
+import { openClient } from "../../../shared/domain/accounts/client.ts";
+import { openAccount } from "../../../shared/domain/accounts/open-account.ts";
+import type { Context, Refusal } from "../../../shared/domain/kernel/decision.ts";
+import { approversOf, type Givers } from "../../../shared/domain/money/givers.ts";
+import type { AccountContext } from "../../../shared/domain/money/transaction.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
+import type { Balance } from "../../../shared/domain/records/balance.ts";
+import type { Change, Decision } from "../../../shared/domain/records/change.ts";
+import type { Client } from "../../../shared/domain/records/client.ts";
+import type { Transaction } from "../../../shared/domain/records/transaction.ts";
+import type { WebhookEndpoint } from "../../../shared/domain/records/webhook.ts";
 import type { Role } from "../../../shared/roles.ts";
 import { type Scope, scopes } from "../../../shared/schema/scope.ts";
 

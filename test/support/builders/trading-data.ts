@@ -5,8 +5,8 @@ import {
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import type { Quote } from "../../../shared/domain/trading/pricing/quote.ts";
-import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
+import type { Quote } from "../../../shared/domain/records/quote.ts";
+import type { TradingSymbol } from "../../../shared/domain/records/symbol.ts";
 import { type Entity, quotes, symbols } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";
 import type { TestApi } from "../emulator/api.ts";

@@ -1,13 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Account, Balance, Contra, Ledger } from "../../../shared/domain/account.ts";
-import type { DomainEvent, Requirement } from "../../../shared/domain/decision.ts";
-import type { TradingChange, TradingDecision } from "../../../shared/domain/trading/changes.ts";
+import type { DomainEvent, Requirement } from "../../../shared/domain/kernel/decision.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
+import type { Balance } from "../../../shared/domain/records/balance.ts";
+import type { Contra, Ledger } from "../../../shared/domain/records/ledger.ts";
+import type { Order } from "../../../shared/domain/records/order.ts";
+import type { Position } from "../../../shared/domain/records/position.ts";
+import type { Risk } from "../../../shared/domain/records/risk.ts";
+import type { Trade } from "../../../shared/domain/records/trade.ts";
+import type { TradingChange, TradingDecision } from "../../../shared/domain/records/trading-change.ts";
 import type { OpenTrade } from "../../../shared/domain/trading/close-trade.ts";
 import type { OpeningState } from "../../../shared/domain/trading/market-trade.ts";
-import type { Order } from "../../../shared/domain/trading/order.ts";
-import type { Position } from "../../../shared/domain/trading/position.ts";
-import type { Risk } from "../../../shared/domain/trading/risk.ts";
-import type { Trade } from "../../../shared/domain/trading/trade.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

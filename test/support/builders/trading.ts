@@ -1,10 +1,12 @@
-import type { Account, Balance } from "../../../shared/domain/account.ts";
-import { parseAmount } from "../../../shared/domain/money.ts";
+import { parseAmount } from "../../../shared/domain/kernel/money.ts";
+import type { Account } from "../../../shared/domain/records/account.ts";
+import type { Balance } from "../../../shared/domain/records/balance.ts";
+import type { Order } from "../../../shared/domain/records/order.ts";
+import type { Position } from "../../../shared/domain/records/position.ts";
+import type { Quote } from "../../../shared/domain/records/quote.ts";
+import type { TradingSymbol } from "../../../shared/domain/records/symbol.ts";
 import { marginRatio, marginTermsOf } from "../../../shared/domain/trading/margin.ts";
-import type { Order } from "../../../shared/domain/trading/order.ts";
-import type { Position } from "../../../shared/domain/trading/position.ts";
-import type { Market, Quote } from "../../../shared/domain/trading/pricing/quote.ts";
-import type { TradingSymbol } from "../../../shared/domain/trading/pricing/symbol.ts";
+import type { Market } from "../../../shared/domain/trading/pricing/quote.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { decisionTime, someAccount, tenantId } from "./decisions.ts";
 

@@ -1,7 +1,8 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import { type Delivery, draftDelivery } from "../../../shared/domain/delivery.ts";
-import type { WebhookEndpoint } from "../../../shared/domain/webhook.ts";
+import type { Delivery } from "../../../shared/domain/records/delivery.ts";
+import type { WebhookEndpoint } from "../../../shared/domain/records/webhook.ts";
+import { draftDelivery } from "../../../shared/domain/webhooks/delivery.ts";
 import { newId } from "../../../shared/runtime/ids.ts";
 import { deliveries } from "../../../shared/table/entities.ts";
 import { itemOf } from "../../../shared/table/write.ts";

@@ -5,7 +5,7 @@ import { newId } from "../../../shared/runtime/ids.ts";
 import { lambdaContext, type TestCaller } from "./request.ts";
 
 const { handler: record } = await import("../../../functions/events/record-refusals.ts");
-const { handler: sweep } = await import("../../../functions/events/sweep-events.ts");
+const { handler: sweep } = await import("../../../functions/events/sweep-due.ts");
 
 /** A refusal of an application, as the function that refused it reports it. */
 export function someRefusal(

@@ -1,13 +1,13 @@
 import type { Mutation } from "./mutations.ts";
 
-const books = { file: "test/domain/command/approved-books.test.ts", name: "no money moves without its approvals" };
-const second = "test/domain/people/second-person.test.ts";
+const books = { file: "test/domain/feed/command/approved-books.test.ts", name: "no money moves without its approvals" };
+const second = "test/domain/access/second-person.test.ts";
 
 /** Bugs that would move money which too few have approved, or move it twice. */
 export const approvalMutations: readonly Mutation[] = [
   {
     name: "an approval that counts once its giver was removed",
-    file: "shared/domain/people/approval.ts",
+    file: "shared/domain/money/approval.ts",
     edits: [["return giver?.active === true && ", "return giver !== undefined && "]],
     test: books,
   },
@@ -19,7 +19,7 @@ export const approvalMutations: readonly Mutation[] = [
   },
   {
     name: "a command for what is set aside",
-    file: "shared/domain/move-transaction.ts",
+    file: "shared/domain/money/move.ts",
     edits: [["if (transaction.set_aside !== undefined && goesOn(to)) {", "if (transaction.set_aside === null) {"]],
     test: books,
   },
@@ -36,7 +36,7 @@ export const approvalMutations: readonly Mutation[] = [
   },
   {
     name: "a second person whom no rule accepts",
-    file: "shared/domain/people/second-person.ts",
+    file: "shared/domain/access/second-person.ts",
     edits: [
       ["return refuseSecond(strictestRule(tenant), context) ?? unchanged(undefined);", "return unchanged(undefined);"],
     ],

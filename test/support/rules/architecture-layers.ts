@@ -58,8 +58,17 @@ const layers: readonly Layer[] = [
   { path: "shared/oauth/", values: [...rulesOfTheBusiness, "shared/table/"] },
   { path: "shared/webhooks/", values: [...rulesOfTheBusiness, "shared/table/", "shared/events/"] },
   { path: "shared/trading/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
-  { path: "shared/feed/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/"] },
-  { path: "shared/sandbox/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/"] },
+  { path: "shared/books/", values: [...rulesOfTheBusiness, "shared/table/"] },
+  { path: "shared/clients/", values: [...rulesOfTheBusiness, "shared/table/", "shared/trading/"] },
+  { path: "shared/money/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/"] },
+  {
+    path: "shared/feed/",
+    values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/", "shared/money/"],
+  },
+  {
+    path: "shared/sandbox/",
+    values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/", "shared/money/"],
+  },
   {
     path: "shared/stream/",
     values: [
@@ -93,6 +102,9 @@ const layers: readonly Layer[] = [
       "shared/oauth/",
       "shared/webhooks/",
       "shared/trading/",
+      "shared/money/",
+      "shared/books/",
+      "shared/clients/",
       "shared/feed/",
       "shared/sandbox/",
       "shared/stream/",
@@ -147,6 +159,8 @@ const layers: readonly Layer[] = [
 interface Import {
   readonly target: string;
   readonly typeOnly: boolean;
+  /** The names that it takes, as they are written. */
+  readonly names: string;
 }
 
 /** Whether a layer, named by a file or a folder with a slash at its end, holds this file. */
@@ -160,10 +174,15 @@ export function importsOf({ path, text }: SourceFile): Import[] {
   const found: Import[] = [];
   const statement = /^(?:import|export)\s+(?:(type)\s+)?(?:([\w*{}\s,$]*?)\s*from\s*)?["']([^"']+)["']/gm;
   for (const [, type, clause = "", target = ""] of withoutComments.matchAll(statement)) {
-    found.push({ target, typeOnly: type === "type" || onlyTypes(clause) });
+    const names = clause
+      .replaceAll(/[{}\n]|\btype /g, "")
+      .replaceAll(/\s+/g, " ")
+      .replace(/,? *$/, "")
+      .trim();
+    found.push({ target, typeOnly: type === "type" || onlyTypes(clause), names });
   }
   for (const [, target = ""] of withoutComments.matchAll(/\bimport\(\s*["']([^"']+)["']/g)) {
-    found.push({ target, typeOnly: false });
+    found.push({ target, typeOnly: false, names: "all" });
   }
   return found
     .filter(({ target }) => target.startsWith("."))

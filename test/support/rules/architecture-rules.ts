@@ -100,7 +100,7 @@ const ofFormats = [
   ...["margin", "partial-lots", "pricing/symbol", "pricing/zone-clock"].map(
     (name) => `shared/domain/trading/${name}.ts`,
   ),
-  "shared/domain/delivery-attempt.ts",
+  "shared/domain/webhooks/attempt.ts",
   "shared/domain/feed/source.ts",
   "infra/constructs/alarms/alarm-rule.ts",
   "infra/constructs/alarms/alarms.ts",

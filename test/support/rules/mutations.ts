@@ -19,8 +19,8 @@ export interface Mutation {
 }
 
 const deliver = "test/data/webhooks/deliver.test.ts";
-const command = "test/domain/command";
-const credit = "test/domain/internal-money/credit.test.ts";
+const command = "test/domain/feed/command";
+const credit = "test/domain/money/credit.test.ts";
 
 /** Bugs that would lose, repeat, misdirect or mistime events or money, each with the test that finds it. */
 export const mutations: readonly Mutation[] = [
@@ -32,7 +32,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "no attempt guard",
-    file: "shared/domain/delivery-attempt.ts",
+    file: "shared/domain/webhooks/attempt.ts",
     edits: [[' || delivery.attempt !== attempt) return "drop";', ' || attempt < 1) return "drop";']],
     test: { file: deliver, name: "a message of nothing, of another attempt, or of what is over" },
   },
@@ -44,7 +44,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "no sweep",
-    file: "functions/events/sweep-events.ts",
+    file: "functions/events/sweep-due.ts",
     edits: [["woken: wakeDeliveries(hasTime),", "woken: wakeDeliveries(() => false),"]],
     test: { file: "test/data/webhooks/unstored.test.ts", name: "before it stores it leaves nothing but a slot" },
   },
@@ -150,13 +150,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a late credit repays no correction",
-    file: "shared/domain/posting.ts",
+    file: "shared/domain/money/posting.ts",
     edits: [["if (since === undefined) return", "if (since !== null) return"]],
     test: { file: credit, name: "that was spent because of a payout is there again once the payout fails" },
   },
   {
     name: "credit restored to the lot that paid",
-    file: "shared/domain/debt.ts",
+    file: "shared/domain/accounts/debt.ts",
     edits: [
       [
         "return amount_minor < 0n ? consumed(lots, -amount_minor, entry.created_at) : withChanges(",
@@ -167,25 +167,25 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a withdrawal that removed nothing is not replayed",
-    file: "shared/domain/posting.ts",
+    file: "shared/domain/money/posting.ts",
     edits: [["standing.debt_minor || policy !== undefined;", "standing.debt_minor || repaid.entries.length > 0;"]],
     test: { file: credit, name: "that withdrawals removed is there again once all of them have failed" },
   },
   {
     name: "a prorated part rounded down",
-    file: "shared/domain/internal-money/credit-lots.ts",
+    file: "shared/domain/accounts/credit-lots.ts",
     edits: [["(credit * amount + balance - 1n) / balance", "(credit * amount) / balance"]],
     test: { file: credit, name: "under prorate, a thousand withdrawals of a unit" },
   },
   {
     name: "credit that ends twice",
-    file: "shared/domain/internal-money/credit.ts",
+    file: "shared/domain/money/credit.ts",
     edits: [["before.credit?.expired_at !== null", "before.credit === undefined"]],
     test: { file: credit, name: "ends at its time, once, as far as it is left" },
   },
   {
     name: "a second operation swallowed by the join",
-    file: "shared/domain/transaction-legs.ts",
+    file: "shared/domain/money/legs.ts",
     edits: [["filter(({ confirmed }) => confirmed !== false);", "filter(() => false);"]],
     test: {
       file: `${command}/money-by-command.test.ts`,
@@ -203,7 +203,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a waiting command that survives a hand settlement",
-    file: "shared/domain/command/move.ts",
+    file: "shared/domain/feed/command/move.ts",
     edits: [
       [
         'return ended(command, "cancel", byHand(before, leg, operation_id, accountContext, context), context);',
@@ -214,13 +214,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "failed of a stale attempt accepted",
-    file: "shared/domain/command/command.ts",
+    file: "shared/domain/feed/command/command.ts",
     edits: [['if (status !== "done" && attempt !== command.attempt)', "if (attempt > command.attempt)"]],
     test: { file: `${command}/command.test.ts`, name: "that is taken and acknowledged as failed for attempt 1" },
   },
   {
     name: "a debit given back while its credit is unknown",
-    file: "shared/domain/internal-money/transfer-state.ts",
+    file: "shared/domain/money/transfers/state.ts",
     edits: [
       ['  if (into.status !== "failed") return undefined;', '  if (into.status === "returned") return undefined;'],
     ],
@@ -228,7 +228,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a transfer's credit rounded half up",
-    file: "shared/domain/internal-money/transfer-rate.ts",
+    file: "shared/domain/money/transfers/rate.ts",
     edits: [
       [
         'const credit_minor = roundToward(marked, minorDigits[to.currency], "down");',
@@ -236,7 +236,7 @@ export const mutations: readonly Mutation[] = [
       ],
     ],
     test: {
-      file: "test/domain/internal-money/transfer.test.ts",
+      file: "test/domain/money/transfer.test.ts",
       name: "makes of 1.99 USC in USD, rounded toward zero",
     },
   },
@@ -245,7 +245,7 @@ export const mutations: readonly Mutation[] = [
     file: "shared/domain/trading/pricing/client-rate.ts",
     edits: [["(other.rate.lt(least.rate) ? other : least)", "(other.rate.equals(least.rate) ? least : other)"]],
     test: {
-      file: "test/domain/internal-money/transfer-cycles.test.ts",
+      file: "test/domain/money/transfer-cycles.test.ts",
       name: "make nothing of 100,000.00 EUR that go over USD and GBP ten times, and did at the mid",
     },
   },
@@ -291,7 +291,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a command handed out again when its lease runs out",
-    file: "shared/domain/command/command.ts",
+    file: "shared/domain/feed/command/command.ts",
     edits: [
       [
         'return type === "find_operation" ? "not_sent" : "unknown";',
@@ -302,24 +302,27 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a snapshot compared with an account that moved",
-    file: "shared/domain/drift/compare.ts",
+    file: "shared/domain/feed/drift/compare.ts",
     edits: [["return BigInt(feed_seq) > BigInt(as_of_seq);", "return false;"]],
-    test: { file: "test/domain/drift/compare.test.ts", name: "is equal with the platform's of that moment" },
+    test: { file: "test/domain/feed/drift/compare.test.ts", name: "is equal with the platform's of that moment" },
   },
   {
     name: "a join that keeps no number",
     file: "shared/domain/feed/join-operation.ts",
     edits: [["late, ...figure, ...numberOf(context) }", "late, ...figure }"]],
     test: {
-      file: "test/domain/drift/numbers.test.ts",
+      file: "test/domain/feed/drift/numbers.test.ts",
       name: "on an operation that is booked, and on one that is joined",
     },
   },
   {
     name: "an old snapshot resolving a newer drift",
-    file: "shared/domain/drift/reconcile.ts",
+    file: "shared/domain/feed/drift/reconcile.ts",
     edits: [["each !== undefined && isOlder(snapshot, each)", "each === undefined && isOlder(snapshot, snapshot)"]],
-    test: { file: "test/domain/drift/reconcile.test.ts", name: "stay as they are for a snapshot of an earlier number" },
+    test: {
+      file: "test/domain/feed/drift/reconcile.test.ts",
+      name: "stay as they are for a snapshot of an earlier number",
+    },
   },
   ...recordMutations,
   ...approvalMutations,

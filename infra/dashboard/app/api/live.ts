@@ -1,7 +1,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import type { Channel, Resource, Subscription } from "../../../stream-client/messages.ts";
-import { AccessEnded, StreamClient } from "../../../stream-client/stream-client.ts";
+import type { Channel, Resource, Subscription } from "../../../sdk/stream/messages.ts";
+import { AccessEnded, StreamClient } from "../../../sdk/stream/stream-client.ts";
 import { post } from "./client.ts";
 import { affectedBy, Bursts, coveredBy } from "./live-events.ts";
 import { ApiError } from "./problem.ts";

@@ -1,24 +1,20 @@
 import { limits } from "../../../limits.ts";
-import { announcing } from "../../command/announce.ts";
-import {
-  commandChanges,
-  draftLiquidation,
-  isExpired,
-  isOpen,
-  type LiquidateCommand,
-  movedCommand,
-} from "../../command/command.ts";
-import type { Change, Context } from "../../decision.ts";
-import { type FeedSource, isEnded } from "../../feed/source.ts";
+import { announcing } from "../../feed/command/announce.ts";
+import { commandChanges, draftLiquidation, isExpired, isOpen, movedCommand } from "../../feed/command/command.ts";
+import type { Context } from "../../kernel/decision.ts";
+import type { Change } from "../../records/change.ts";
+import type { LiquidateCommand } from "../../records/command.ts";
+import { type FeedSource, isEnded } from "../../records/feed-source.ts";
+import type { RequestedRun, Risk } from "../../records/risk.ts";
+import type { TradingChange, TradingDecision } from "../../records/trading-change.ts";
 import { openBook } from "../book.ts";
-import type { TradingChange, TradingDecision } from "../changes.ts";
 import { type Holdings, type Metrics, metricsOf } from "../margin.ts";
 import { partialLots } from "../partial-lots.ts";
 import type { Market } from "../pricing/quote.ts";
 import { rational } from "../pricing/rational.ts";
 import { lotsOf } from "../pricing/symbol.ts";
 import { shareOf, type Valuation, valuePosition } from "../profit.ts";
-import { metricsBody, type RequestedRun, type Risk, stopOutEvent } from "../risk.ts";
+import { metricsBody, stopOutEvent } from "../risk.ts";
 import { isPast } from "./settle.ts";
 import { closingOrder, standingOf } from "./standing.ts";
 

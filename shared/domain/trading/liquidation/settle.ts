@@ -1,17 +1,12 @@
 import { limits } from "../../../limits.ts";
 import type { AckCommand } from "../../../schema/feed/command.ts";
-import { announcing } from "../../command/announce.ts";
-import {
-  commandChanges,
-  isExpired,
-  type LiquidateCommand,
-  lostLease,
-  movedCommand,
-  moveOfAck,
-} from "../../command/command.ts";
-import { type Context, type Decision, later, refuseField, unchanged } from "../../decision.ts";
-import type { TradingChange, TradingDecision } from "../changes.ts";
-import type { StoredRisk } from "../stored-risk.ts";
+import { announcing } from "../../feed/command/announce.ts";
+import { commandChanges, isExpired, lostLease, movedCommand, moveOfAck } from "../../feed/command/command.ts";
+import { type Context, later, refuseField, unchanged } from "../../kernel/decision.ts";
+import type { Decision } from "../../records/change.ts";
+import type { LiquidateCommand } from "../../records/command.ts";
+import type { StoredRisk } from "../../records/risk.ts";
+import type { TradingChange, TradingDecision } from "../../records/trading-change.ts";
 
 /**
  * Decides an acknowledgement of a command to close a position. It books nothing, since the deals of the platform do,

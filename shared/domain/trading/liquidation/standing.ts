@@ -1,5 +1,6 @@
-import { creditAt } from "../../internal-money/credit-lots.ts";
-import { type Holdings, type MarginStatus, marginStatus, positionMargin, usedMargin } from "../margin.ts";
+import { creditAt } from "../../accounts/credit-lots.ts";
+import type { MarginStatus } from "../../records/risk.ts";
+import { type Holdings, marginStatus, positionMargin, usedMargin } from "../margin.ts";
 import type { Valuation } from "../profit.ts";
 
 /** Value of a position in a decision: a gain at an old price counts, a loss does not. */

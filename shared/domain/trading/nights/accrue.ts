@@ -1,14 +1,16 @@
 import { daysAfter } from "../../../calendar.ts";
-import type { Account, Balance } from "../../account.ts";
-import { type Context, later } from "../../decision.ts";
+import { type Context, later } from "../../kernel/decision.ts";
+import type { Account } from "../../records/account.ts";
+import type { Balance } from "../../records/balance.ts";
+import type { Position } from "../../records/position.ts";
+import type { TradingSymbol } from "../../records/symbol.ts";
+import type { Trade } from "../../records/trade.ts";
+import type { TradingChange, TradingDecision } from "../../records/trading-change.ts";
 import { withNewPositions } from "../accrue-swap.ts";
-import { positionChanges, type TradingChange, type TradingDecision } from "../changes.ts";
-import type { Position } from "../position.ts";
+import { positionChanges } from "../changes.ts";
 import type { Market } from "../pricing/quote.ts";
 import { internalSource } from "../pricing/source.ts";
-import type { TradingSymbol } from "../pricing/symbol.ts";
 import { nightsOf } from "../swap.ts";
-import type { Trade } from "../trade.ts";
 import { lastRollover, rolloverMs } from "./clock.ts";
 import { nightMinor, type Rollover } from "./rollover.ts";
 

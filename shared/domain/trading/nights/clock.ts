@@ -1,5 +1,5 @@
 import { daysAfter } from "../../../calendar.ts";
-import type { TradingSymbol } from "../pricing/symbol.ts";
+import type { TradingSymbol } from "../../records/symbol.ts";
 import { instantOf } from "../pricing/zone-clock.ts";
 
 type Rolled = Pick<TradingSymbol, "swap">;

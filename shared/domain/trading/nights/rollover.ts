@@ -1,10 +1,10 @@
 import type { CurrencyCode } from "../../../currencies.ts";
 import { limits } from "../../../limits.ts";
-import type { Position } from "../position.ts";
+import type { Position } from "../../records/position.ts";
+import type { TradingSymbol } from "../../records/symbol.ts";
 import { conversion } from "../pricing/convert.ts";
 import type { Market } from "../pricing/quote.ts";
 import { rational, ratioText } from "../pricing/rational.ts";
-import type { TradingSymbol } from "../pricing/symbol.ts";
 import { nightsOf, swapOf } from "../swap.ts";
 import { rolloverMs } from "./clock.ts";
 

@@ -1,7 +1,8 @@
 import { limits } from "../../../limits.ts";
 import type { FirstPriceBody } from "../../../schema/margin-preview.ts";
-import { type Holdings, type MarginStatus, marginStatus, metricsAt, positionMargin } from "../margin.ts";
-import type { Position } from "../position.ts";
+import type { Position } from "../../records/position.ts";
+import type { MarginStatus } from "../../records/risk.ts";
+import { type Holdings, marginStatus, metricsAt, positionMargin } from "../margin.ts";
 import { pairsOf } from "../pricing/convert.ts";
 import { nearestPoint, type Price, pointsOf, priceAt } from "../pricing/points.ts";
 import type { Market } from "../pricing/quote.ts";

@@ -1,15 +1,17 @@
 import type { MarginPreviewBody, PreviewMargin } from "../../../schema/margin-preview.ts";
-import type { Ledger } from "../../account.ts";
-import type { Client } from "../../client.ts";
-import { type Context, type FieldError, type Refusal, refuseField, refuseFields } from "../../decision.ts";
-import type { FeedSource } from "../../feed/source.ts";
-import { formatAmount } from "../../money.ts";
-import { completion, post } from "../../posting.ts";
-import { requestDeposit, requestWithdrawal } from "../../request-transaction.ts";
-import { creditPolicyOf, type Tenant } from "../../tenant.ts";
-import { draftTransaction, moved } from "../../transaction.ts";
+import { creditPolicyOf } from "../../access/tenant.ts";
+import { type Context, type FieldError, type Refusal, refuseField, refuseFields } from "../../kernel/decision.ts";
+import { formatAmount } from "../../kernel/money.ts";
+import { completion, post } from "../../money/posting.ts";
+import { requestDeposit, requestWithdrawal } from "../../money/request.ts";
+import { draftTransaction, moved } from "../../money/transaction.ts";
+import type { Client } from "../../records/client.ts";
+import type { FeedSource } from "../../records/feed-source.ts";
+import type { Ledger } from "../../records/ledger.ts";
+import type { Tenant } from "../../records/tenant.ts";
+import type { Trade } from "../../records/trade.ts";
+import type { TradingChange } from "../../records/trading-change.ts";
 import { amendHoldings } from "../amend-holdings.ts";
-import type { TradingChange } from "../changes.ts";
 import { closeTrade } from "../close-trade.ts";
 import { balanceDetailsNow } from "../live.ts";
 import { type Holdings, marginView } from "../margin.ts";
@@ -21,7 +23,6 @@ import { internalSource } from "../pricing/source.ts";
 import { reportedPrice } from "../pricing/symbol.ts";
 import { isLiquidating } from "../risk.ts";
 import type { WatchedState } from "../stored-risk.ts";
-import type { Trade } from "../trade.ts";
 import { firstPrices } from "./first-prices.ts";
 
 /** An account with all that the operations which are tried on it depend on; its due nights are accrued. */

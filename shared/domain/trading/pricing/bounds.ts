@@ -1,15 +1,16 @@
-import type { CurrencyCode } from "../../../currencies.ts";
-import { minorDigits } from "../../../currencies.ts";
+import { type CurrencyCode, minorDigits } from "../../../currencies.ts";
 import { limits } from "../../../limits.ts";
-import type { Balance } from "../../account.ts";
-import type { Refusal } from "../../decision.ts";
-import { formatAmount } from "../../money.ts";
-import type { Position } from "../position.ts";
+import type { Refusal } from "../../kernel/decision.ts";
+import { formatAmount } from "../../kernel/money.ts";
+import type { Balance } from "../../records/balance.ts";
+import type { Position } from "../../records/position.ts";
+import type { Quote } from "../../records/quote.ts";
+import type { TradingSymbol } from "../../records/symbol.ts";
 import { commissionMinor } from "./commission.ts";
 import { conversion } from "./convert.ts";
-import type { Market, Quote } from "./quote.ts";
+import type { Market } from "./quote.ts";
 import { decimalText, quotient, type Rational, rational, roundToward, zero } from "./rational.ts";
-import { isPair, type TradingSymbol } from "./symbol.ts";
+import { isPair } from "./symbol.ts";
 
 /** The lowest and the highest price that a quote may have, both included. */
 export interface PriceBounds {

@@ -1,10 +1,11 @@
 import { wholeOf } from "../../../currencies.ts";
-import { type Decided, refuse, unchanged } from "../../decision.ts";
+import { type Decided, refuse, unchanged } from "../../kernel/decision.ts";
+import type { TradingSymbol } from "../../records/symbol.ts";
 import { type Conversion, conversionBy, directionOf, type Step } from "./convert.ts";
 import { bridge, type Pair } from "./needs.ts";
 import { isStale, type Market, midOf } from "./quote.ts";
 import { rational } from "./rational.ts";
-import { isMarketOpen, type TradingSymbol } from "./symbol.ts";
+import { isMarketOpen } from "./symbol.ts";
 
 /** The pairs that may make the rate between two currencies: the way of each to USD, and those that join them. */
 interface ClientPairs<P extends Pair> {

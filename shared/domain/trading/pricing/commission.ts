@@ -1,9 +1,8 @@
-import type { CurrencyCode } from "../../../currencies.ts";
-import { minorDigits } from "../../../currencies.ts";
+import { type CurrencyCode, minorDigits } from "../../../currencies.ts";
+import type { TradingSymbol } from "../../records/symbol.ts";
 import { conversion } from "./convert.ts";
 import type { Market } from "./quote.ts";
 import { rational, roundHalfAway } from "./rational.ts";
-import type { TradingSymbol } from "./symbol.ts";
 
 /**
  * The commission of one side of a deal, zero or below, in minor units of the account's currency: per lot, per million

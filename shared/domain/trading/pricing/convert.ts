@@ -1,10 +1,10 @@
 import { type CurrencyCode, wholeOf } from "../../../currencies.ts";
 import type { ConversionBody } from "../../../schema/trade.ts";
-import { refuse, refuseField } from "../../decision.ts";
+import { refuse, refuseField } from "../../kernel/decision.ts";
+import type { TradingSymbol } from "../../records/symbol.ts";
 import { bridge, type Pair } from "./needs.ts";
 import { type Market, midOf } from "./quote.ts";
 import { decimalText, type Rational, rational, shortDecimalText } from "./rational.ts";
-import type { TradingSymbol } from "./symbol.ts";
 
 /** One step of a conversion, exact. */
 export interface Step {

@@ -1,5 +1,5 @@
 import { wholeOf } from "../../../currencies.ts";
-import type { TradingSymbol } from "./symbol.ts";
+import type { TradingSymbol } from "../../records/symbol.ts";
 
 /** Members of a symbol that tell whether it converts. */
 export type Pair = Pick<TradingSymbol, "symbol" | "calc_mode" | "base_currency" | "quote_currency" | "commission">;

@@ -1,6 +1,6 @@
-import { greatest, least } from "../../money.ts";
+import { greatest, least } from "../../kernel/money.ts";
+import type { TradingSymbol } from "../../records/symbol.ts";
 import { rational, roundHalfAway, unitsText } from "./rational.ts";
-import type { TradingSymbol } from "./symbol.ts";
 
 /** Bid and ask of a symbol, in its digits. */
 export interface Price {

@@ -1,23 +1,10 @@
 import { limits } from "../../../limits.ts";
-import type { Position } from "../position.ts";
+import type { Liquidator, SourcePulse } from "../../records/feed-source.ts";
+import type { Position } from "../../records/position.ts";
 import type { Market } from "./quote.ts";
 
 /** Source of what no platform brought. */
 export const internalSource = "internal";
-
-/** Liquidates the accounts of a source: its platform, which we only follow, or this service. */
-export type Liquidator = "platform" | "service";
-
-/** The last sign of life of a source. */
-export interface SourcePulse {
-  /** Name of the source: `mt5:live-1`. */
-  readonly name: string;
-  readonly authoritative: Liquidator;
-  /** When its last batch came, an empty one too. */
-  readonly heartbeat_at: string;
-  /** After how many seconds without another one it is silent; absent for the default. */
-  readonly silent_after_seconds?: number;
-}
 
 /** Whether a source has said nothing for so long that what we know of its accounts may be wrong. */
 export function isSilent(pulse: SignOfLife | undefined, now: string): boolean {

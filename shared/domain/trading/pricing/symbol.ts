@@ -1,16 +1,8 @@
 import { limits } from "../../../limits.ts";
 import type { MarketStatusName, SymbolBody } from "../../../schema/symbol.ts";
+import type { TradingSymbol } from "../../records/symbol.ts";
 import { type Rational, rational, shortDecimalText, unitsText } from "./rational.ts";
 import { instantOf } from "./zone-clock.ts";
-
-/** A symbol as it is stored: the wire's fields without what the clock decides, and whether its feed halted it. */
-export interface TradingSymbol
-  extends Omit<SymbolBody, "object" | "market_status" | "next_open_at" | "next_close_at" | "_links"> {
-  readonly tenant_id: string;
-  readonly halted: boolean;
-  /** When it got terms of swap after it had none: nights before are not charged. Absent where it never had none. */
-  readonly swap_since?: string;
-}
 
 /** State of a symbol's market by the clock. */
 export interface MarketClock {

@@ -1,8 +1,9 @@
 import { limits } from "../../../limits.ts";
+import type { Quote, SourceMark } from "../../records/quote.ts";
+import type { TradingSymbol } from "../../records/symbol.ts";
 import { isNearZero, isOutOfBounds, nextReference, priceBounds } from "./bounds.ts";
-import type { Quote, SourceMark } from "./quote.ts";
 import { type Rational, rational } from "./rational.ts";
-import { reportedPrice, type TradingSymbol } from "./symbol.ts";
+import { reportedPrice } from "./symbol.ts";
 
 /** A price from a source. */
 export interface Tick {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Position } from "../../../../shared/domain/records/position.ts";
 import { joinedTerms, metricsAt, positionMargin, usedMargin } from "../../../../shared/domain/trading/margin.ts";
-import type { Position } from "../../../../shared/domain/trading/position.ts";
 import { decimalText, rational } from "../../../../shared/domain/trading/pricing/rational.ts";
 import { isWhole } from "../../../../shared/domain/trading/stored-risk.ts";
 import { evaluated } from "../../../../shared/domain/trading/watch.ts";
@@ -9,7 +9,6 @@ import { limits } from "../../../../shared/limits.ts";
 import { decisionContext, decisionTime } from "../../../support/builders/decisions.ts";
 import { someMarket, somePosition, someSymbol, tradingAccount } from "../../../support/builders/trading.ts";
 import type { TradingDesk } from "../../../support/builders/trading-desk.ts";
-
 import {
   type Act,
   act,

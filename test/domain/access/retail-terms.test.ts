@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import { amendSettings, draftTenant } from "../../../shared/domain/access/tenant.ts";
+import { amendAccount } from "../../../shared/domain/accounts/amend-account.ts";
+import { openAccount } from "../../../shared/domain/accounts/open-account.ts";
+import type { Tenant } from "../../../shared/domain/records/tenant.ts";
+import { seedQuotes, seedSymbols } from "../../../shared/domain/sandbox/seed.ts";
+import {
+  effectiveLeverage,
+  marginRatio,
+  marginTermsOf,
+  positionMargin,
+} from "../../../shared/domain/trading/margin.ts";
+import { limits } from "../../../shared/limits.ts";
+import type { UpdateSettings } from "../../../shared/schema/settings.ts";
+import {
+  accepted,
+  decisionContext,
+  decisionTime,
+  refused,
+  someClient,
+  tenantId,
+} from "../../support/builders/decisions.ts";
+
+const european = draftTenant(tenantId, decisionTime);
+const set = (patch: UpdateSettings, tenant: Tenant = european) =>
+  accepted(amendSettings(tenant, patch, decisionContext())).result;
+const elsewhere = set({ max_leverage_retail: 500, min_stop_out_retail: "20" });
+
+const client = someClient();
+const open = (tenant: Tenant, more: object = {}) =>
+  openAccount(client, tenant, { client_id: client.id, ...more }, decisionContext());
+
+describe("a live account of a retail client", () => {
+  it("has 1:500 and a stop-out of 20 after two settings, at its opening and by a change", () => {
+    const terms = { leverage: 500, stop_out_level: "20.00" };
+    const { account, balance } = accepted(open(elsewhere, terms)).result;
+    expect(account).toMatchObject({ ...terms, margin_call_level: "100.00" });
+    const usual = accepted(open(elsewhere)).result;
+    expect(usual.account).toMatchObject({ leverage: 100, stop_out_level: "50.00" });
+    const owned = { ...usual, client, tenant: elsewhere };
+    expect(accepted(amendAccount(owned, terms, decisionContext())).result.account).toMatchObject(terms);
+    expect(balance.leverage).toBe(500);
+  });
+
+  it.each([
+    [{ leverage: 501 }, "leverage_not_allowed", { max: 500 }],
+    [{ stop_out_level: "19.99" }, "validation_failed", undefined],
+  ])("is refused %o beyond them, in both ways", (terms, code, extra) => {
+    const owned = { ...accepted(open(elsewhere)).result, client, tenant: elsewhere };
+    for (const decision of [open(elsewhere, terms), amendAccount(owned, terms, decisionContext())]) {
+      expect(refused(decision)).toMatchObject({ code, ...(extra === undefined ? {} : { extra }) });
+    }
+  });
+
+  it("keeps its terms when the settings become stricter, and cannot leave for others that they do not allow", () => {
+    const { result: owned } = accepted(open(elsewhere, { leverage: 500, stop_out_level: "20.00" }));
+    const now = { ...owned, client, tenant: european };
+    const { account } = accepted(amendAccount(now, { name: "Main" }, decisionContext())).result;
+    expect(account).toMatchObject({ name: "Main", leverage: 500, stop_out_level: "20.00" });
+    const codes = [{ leverage: 31 }, { margin_call_level: "110.00" }].map((patch) =>
+      refused(amendAccount(now, patch, decisionContext())),
+    );
+    expect(codes.map(({ code }) => code)).toEqual(["leverage_not_allowed", "validation_failed"]);
+  });
+
+  it.each([
+    ["0", ["100.00", "50.00", "105.00"]],
+    ["60.00", ["100.00", "60.00", "105.00"]],
+    ["99.50", ["104.50", "99.50", "109.50"]],
+    ["100", ["105.00", "100.00", "110.00"]],
+  ])("that names no level has levels that a lowest stop-out of %s allows", (min_stop_out_retail, levels) => {
+    const { account } = accepted(open(set({ min_stop_out_retail }))).result;
+    expect([account.margin_call_level, account.stop_out_level, account.margin_rearm_level]).toEqual(levels);
+  });
+
+  it("is refused without the settings as with the strictest", () => {
+    const { result } = accepted(open(european));
+    expect(refused(amendAccount({ ...result, client }, { leverage: 31 }, decisionContext())).extra).toEqual({
+      max: 30,
+    });
+  });
+});
+
+describe("any other account", () => {
+  it("keeps its own caps whatever the settings say", () => {
+    const strict = set({ max_leverage_retail: 1, min_stop_out_retail: "100" });
+    const terms = { type: "demo", leverage: limits.trading.max_leverage, stop_out_level: "1.00" };
+    expect(accepted(open(strict, terms)).result.account).toMatchObject({ ...terms, stop_out_level: "1.00" });
+  });
+});
+
+/** ESMA/2018/796, Annex I: the leverage of one lot that a retail client may have, by symbol. */
+const esma = {
+  ...{ EURUSD: 30, GBPUSD: 30, USDJPY: 30, USDCHF: 30, EURGBP: 30 },
+  ...{ AUDUSD: 20, XAUUSD: 20, US500: 20, GER40: 20 },
+  ...{ UKOIL: 10, AAPL: 5, BTCUSD: 2 },
+};
+
+describe("the sandbox's symbols", () => {
+  const symbols = seedSymbols(tenantId, decisionTime);
+  const quotes = new Map(seedQuotes(decisionTime).map((quote) => [quote.symbol, quote]));
+  const market = { symbols: new Map(symbols.map((symbol) => [symbol.symbol, symbol])), quotes };
+
+  it("are those of the table", () => {
+    expect(symbols.map(({ symbol }) => symbol).toSorted()).toEqual(Object.keys(esma).toSorted());
+  });
+
+  it.each(Object.entries(esma))("take of one lot of %s the margin of 1:%i", (name, cap) => {
+    const symbol = symbols.find((each) => each.symbol === name);
+    const price = quotes.get(name)?.ask ?? "";
+    if (symbol === undefined) throw new Error(name);
+    const ratio = marginRatio(market, "USD", symbol, price) ?? "";
+    const { account } = accepted(open(european)).result;
+    const leverage = effectiveLeverage(account, symbol);
+    const terms = { lots: "1.00", margin_terms: marginTermsOf(symbol, price, ratio), currency: "USD" } as const;
+    const [over = "1", under = "1"] = ratio.split("/");
+    const units = (Number(symbol.contract_size) * Number(over)) / Number(under);
+    const cents = (units * (symbol.calc_mode === "forex" ? 1 : Number(price)) * 100) / cap;
+    expect([leverage, Number(positionMargin(terms, leverage))]).toEqual([cap, Math.round(Number(cents.toFixed(6)))]);
+    expect(positionMargin(terms, account.leverage)).toBe(positionMargin(terms, cap));
+  });
+});
