@@ -165,7 +165,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   FeedSource: "A connected trading platform.",
   LedgerEntry: "A posting on an account; immutable.",
   LedgerKind: "Type of a ledger entry. New types may be added within a version.",
-  PageInfo: "What a list says of the page that it returns.",
+  PageInfo: "Properties of a page of a list.",
   Links: "Links to the resource itself and to related resources, by relation.",
   Metadata: "Your own keys and values, stored with the resource.",
   MetadataPatch: "Your own keys and values; null removes a key, other keys are unchanged.",

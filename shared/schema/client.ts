@@ -287,7 +287,7 @@ export const clientExpansion = {
   ),
 };
 
-/** What that adds to an item. */
+/** Member that `expand=client` adds to an item. */
 export const expandedClient = {
   client: described(
     z.optional(ClientSummary),

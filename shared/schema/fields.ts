@@ -253,7 +253,7 @@ export function listOf(pattern: string, most: number, what: string) {
     );
 }
 
-/** What a list says of the page that it returns. */
+/** Properties of a page. */
 export const PageInfo = z.object({
   limit: described(z.int(), "Page size that was applied."),
   has_more: described(z.boolean(), "Whether there is a next page."),

@@ -11,7 +11,7 @@ import { compareTables, type Item, missingItems, pagesOf, putItems, restoreTable
 /** Numbers that are left out above the last one that was read: what was being numbered then had fewer. */
 const margin = 1000;
 
-/** What a person gives the command. */
+/** Arguments of the command. */
 export interface RestoreOptions {
   readonly stage: Stage;
   /** The moment, as RFC 3339 in UTC. */
@@ -153,7 +153,7 @@ export async function restoreFrom(options: RestoreOptions, say: (text: string) =
   }
 }
 
-/** What is left to do, in words. */
+/** The remaining steps, in words. */
 export function nextSteps({ stage, stream, compared, numbers }: Journal): string {
   const { same = 0, changed = 0, deleted = 0, made = 0 } = compared ?? {};
   return [

@@ -24,7 +24,7 @@ export interface Numbers {
   readonly after: number;
 }
 
-/** What a restore has done so far. Each step can be done again, so a step that was broken off is repeated. */
+/** Progress of a restore. Each step can be done again, so one that was interrupted is repeated. */
 export interface Journal {
   readonly stage: string;
   /** The moment that is restored, RFC 3339 in UTC. */

@@ -30,7 +30,7 @@ const [readAtOnce, writtenAtOnce] = [100, 25];
 /** How often a table is looked at that is being made, ms. */
 const lookMs = 2000;
 
-/** What is known of a table; undefined where there is none. */
+/** The description of a table; undefined where there is none. */
 async function describe(client: DynamoDBClient, name: string): Promise<TableDescription | undefined> {
   try {
     return (await client.send(new DescribeTableCommand({ TableName: name }))).Table;

@@ -6,7 +6,7 @@ import type { UsageDay } from "./usage-day.ts";
 import { type UsageScope, usageReport } from "./usage-report.ts";
 
 /**
- * What the current month costs if its other days cost as much on average as those that are counted completely: null
+ * Cost of the current month if its other days cost as much on average as those that are counted completely: null
  * where the report does not begin with the month, or no day of it is complete.
  */
 export function forecastOf(

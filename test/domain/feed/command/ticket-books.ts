@@ -77,7 +77,7 @@ export class TicketBooks {
     else if (ticket !== undefined && this.isFree("close", ticket)) {
       const held = this.lots.get(ticket) ?? 0;
       const rest = what === "part" && held > 10 ? { lots: text(10), remaining_position_id: this.newTicket() } : {};
-      // What comes under a name that was taken back says another price, else it could be the same in another form.
+      // A deal under a name that was taken back says another price, else it could be the same in another form.
       const data = { ...this.named(ticket), price: this.newPrice(), profit: text(cents), ...rest };
       this.deal({ action: "close", ticket, cents, data, ...money });
     }

@@ -9,7 +9,7 @@ interface Owned {
   readonly client?: Pick<Schemas["BrokerageClient"], "name"> | null | undefined;
 }
 
-/** Whose an item is: the name, for those who may read clients. */
+/** Name of the client of an item, for those who may read clients. */
 export const clientColumn: Column<Owned> = {
   head: "Client",
   width: 180,
@@ -17,7 +17,7 @@ export const clientColumn: Column<Owned> = {
   cell: ({ client, client_id }) => client?.name || <Id id={client_id} />,
 };
 
-/** What a list is asked for so that its items have their clients. */
+/** Query of a list whose items have their clients. */
 export function useClientNames(): { readonly query: Readonly<Record<string, string>> } {
   const may = useMay();
   return { query: may("clients:read") ? { expand: "client" } : {} };
