@@ -113,7 +113,8 @@ function roundsOf(runs: readonly Run[]): Run[][] {
 async function outcomesOf(round: readonly Run[]): Promise<MutantOutcome[]> {
   running = new Map(round.map((run) => [join(root, run.mutation.test.file), run]));
   const specifications = [...running].map(([moduleId, { mutation }]) => {
-    const testNamePattern = new RegExp(escaped(mutation.test.name));
+    // Vitest writes ` > ` between the name of a group and that of a test.
+    const testNamePattern = new RegExp(escaped(mutation.test.name).replaceAll(" ", "(?: > | )"));
     return vitest.getRootProject().createSpecification(moduleId, { testNamePattern });
   });
   const { testModules } = await vitest.runTestSpecifications(specifications);

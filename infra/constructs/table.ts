@@ -48,6 +48,7 @@ export class Tables extends Construct {
       billing: Billing.onDemand(),
     };
     const shape = { ...plain, timeToLiveAttribute: ttlAttribute, dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES };
+    this.main = config.tableStream === undefined ? this.makeMain(config, shape) : restoredTable(config.tableStream);
     const volatile = new TableV2(this, "Volatile", { ...shape, removalPolicy: RemovalPolicy.DESTROY });
     Tags.of(volatile).add(volatileTag.key, volatileTag.value);
     acknowledge(
@@ -67,7 +68,6 @@ export class Tables extends Construct {
       "AwsSolutions-DDB3",
       "A key that is destroyed must not come back: a backup would open what was erased (ADR 0062).",
     );
-    this.main = config.tableStream === undefined ? this.makeMain(config, shape) : restoredTable(config.tableStream);
     this.volatile = volatile;
     this.keys = keys;
   }
