@@ -7,8 +7,9 @@ import { previewOf } from "../../shared/trading/preview.ts";
 
 /** `POST /accounts/{id}/margin_preview` */
 export const handler = await read(createMarginPreview, async ({ path, body, caller, load }) => {
-  if (!caller.scopes.includes("accounts:read")) throw refused(refuseScope("accounts:read").refusal);
   const previewed = await previewOf(load, systemContext(caller.tenant_id, "preview"), path.id, body);
-  if (previewed?.ok === false) throw refused(previewed.refusal);
-  return previewed?.body;
+  if (previewed === undefined) return undefined;
+  if (!caller.scopes.includes("accounts:read")) throw refused(refuseScope("accounts:read").refusal);
+  if (!previewed.ok) throw refused(previewed.refusal);
+  return previewed.body;
 });

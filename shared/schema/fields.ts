@@ -88,7 +88,9 @@ export const Country = z
 // Normalised first (Unicode Annex 15, NFC), so that the measured text is the one that is compared and stored.
 // @__NO_SIDE_EFFECTS__
 function normalised(max: number, pattern: RegExp, rule: string, ...first: readonly $ZodCheck<string>[]) {
-  return z.string().check(...first, z.normalize("NFC"), z.minLength(1), z.maxLength(max), z.regex(pattern, rule));
+  // Text of nothing breaks one rule, and not that of its characters too.
+  const least = z.minLength(1, { abort: true });
+  return z.string().check(...first, z.normalize("NFC"), least, z.maxLength(max), z.regex(pattern, rule));
 }
 
 // U+FFFD stands where a decoder found bytes of another encoding: two texts would become one. Noncharacters (NChar) are

@@ -55,6 +55,7 @@ describe("a client", () => {
     expect(headers["ETag"]).toMatch(/^"2-/);
     expect(body).toEqual({
       ...client,
+      name: "Eva Silva",
       first_name: "Eva",
       phone: null,
       metadata: { keep: "1", add: "3" },

@@ -21,7 +21,9 @@ const { webhooks } = await import("../../../shared/table/entities.ts");
 const { publishing } = await import("../../support/emulator/publishing.ts");
 const work = publishing(api);
 
-const changing = routes.filter(({ method, auth }) => method !== "GET" && auth === "token");
+/** What is tried is computed in memory. */
+const tries = ["create_margin_preview"];
+const changing = routes.filter(({ id, method, auth }) => method !== "GET" && auth === "token" && !tries.includes(id));
 
 /**
  * Reports of a platform or a market are data: their record are the events, the ledger and the prices. The money in a

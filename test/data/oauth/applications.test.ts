@@ -18,7 +18,7 @@ const itemOf = async (id: string) => (await scanTable(api.emulator)).find((each)
 describe("an application cannot be given", () => {
   it.each([
     ["no name", { name: undefined }, "#/name", "required"],
-    ["a blank name", { name: "  " }, "#/name", "invalid_format"],
+    ["a blank name", { name: "  " }, "#/name", "too_small"],
     ["no scopes", { scopes: undefined }, "#/scopes", "required"],
     ["an empty list of scopes", { scopes: [] }, "#/scopes", "too_small"],
     ["an unknown scope", { scopes: ["root"] }, "#/scopes/0", "invalid_value"],

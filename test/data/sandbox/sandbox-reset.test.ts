@@ -153,6 +153,7 @@ describe("a reset", () => {
           "CLIENT",
           "CONTRA",
           "EXPOSURE",
+          "FIND",
           "LEDGER",
           "LEG",
           "ORDER",
@@ -193,7 +194,7 @@ describe("a reset", () => {
     expect(done).toMatchObject({ id: begun.body.id, completed_at: done.updated_at });
     const after = await everything();
     const left = ofTenant(after, caller);
-    const own = ["ACCOUNT", "BALANCE", "CLIENT", "CONTRA", "LEDGER", "TXN", "UQ"];
+    const own = ["ACCOUNT", "BALANCE", "CLIENT", "CONTRA", "FIND", "LEDGER", "TXN", "UQ"];
     expect(kindsOf(left)).toEqual([...kept, ...own].toSorted());
     expect(ofType(left, "CLIENT").map((item) => text(item, "id"))).toEqual([account.client_id]);
     expect(ofType(left, "LEDGER").map((item) => text(item, "account_id"))).toEqual([account.id]);
