@@ -21,7 +21,7 @@ const { webhooks } = await import("../../../shared/table/entities.ts");
 const { publishing } = await import("../../support/emulator/publishing.ts");
 const work = publishing(api);
 
-/** What is tried is computed in memory. */
+/** Previews are computed in memory. */
 const tries = ["create_margin_preview"];
 const changing = routes.filter(({ id, method, auth }) => method !== "GET" && auth === "token" && !tries.includes(id));
 
