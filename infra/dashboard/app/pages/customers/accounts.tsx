@@ -9,7 +9,7 @@ import { clientColumn, useClientNames } from "./client-column.tsx";
 
 /** Columns of a list of accounts, wherever it stands. */
 export const accountColumns: readonly Column<Schemas["TradingAccount"]>[] = [
-  { head: "Number", width: 96, key: true, small: "name", cell: ({ number }) => number },
+  { head: "Number", width: 112, key: true, small: "name", cell: ({ number }) => number },
   { head: "Id", width: 124, wide: true, cell: ({ id }) => <Id id={id} /> },
   { head: "Status", width: 100, cell: ({ status }) => <Status state={status} /> },
   {
