@@ -308,11 +308,11 @@ describe("a commit that cannot be published", () => {
     expect((await sweepEvents())["unpublished"]).toBe(1);
     expect(await stored()).toContain("OUTBOX");
     expect((await sweepEvents())["unpublished"]).toBe(1);
-    expect((await stored()).sort()).toEqual(["CLIENT", "PARKED", "PUBLISHTRIES"]);
+    expect((await stored()).sort()).toEqual(["CLIENT", "FIND", "PARKED", "PUBLISHTRIES"]);
     expect((await sweepEvents())["unpublished"]).toBe(0);
     api.watched.interfere = () => undefined;
     expect(await sweepHandler({ action: "release_parked" }, lambdaContext(60_000))).toEqual({ released: 1, left: 0 });
-    expect((await stored()).sort()).toEqual(["CLIENT", "OUTBOX"]);
+    expect((await stored()).sort()).toEqual(["CLIENT", "FIND", "OUTBOX"]);
     expect(await deliver((await waiting(caller)).slice(-1))).toEqual({ batchItemFailures: [] });
     const [last] = (await eventsOf(caller)).slice(-1);
     expect(last).toMatchObject({ type: "client.created", resource: { id }, sequence: String(kinds.length + 1) });
