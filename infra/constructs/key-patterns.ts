@@ -132,8 +132,9 @@ export const subscribedKeys: readonly string[] = [
 export const symbolKeys: readonly string[] = [symbols.partition(tenant)];
 /** The partition of the prices of a tenant that walk. */
 export const walkKeys: readonly string[] = [priceWalks.partition(tenant)];
-/** The partition of the reset of a tenant. */
-export const resetKeys: readonly string[] = [resets.key(tenant).pk];
+const sumCursor = sumCursors.key(tenant).pk;
+/** What a reset changes: its own item, and how far the events of the tenant are summed, which begins again. */
+export const resetKeys: readonly string[] = [resets.key(tenant).pk, sumCursor];
 /** Partitions of what was recorded of refusals. */
 export const refusalKeys: readonly string[] = [
   wholeKind(recordedRefusals.keyOf({ tenant_id: tenant, request_id: "" }).pk),
@@ -171,7 +172,6 @@ export const usageKeys = {
   update: [usageProgressKey, usageCursor, usageDays.partition(tenant)],
 } as const;
 
-const sumCursor = sumCursors.key(tenant).pk;
 /** Reach of each right of the function that sums transactions. */
 export const sumKeys = {
   query: [...clientIdKeys, wholeKind(events.partition(tenant, 0))],

@@ -348,11 +348,11 @@ describe("rights of the functions", () => {
         "Allow dynamodb:Query main/index/due DUE|RESET|*",
         ...["BatchGetItem main", "Query main", "Query main/index/list"].map((each) => `Allow dynamodb:${each} brk_*`),
         "Allow dynamodb:DeleteItem main brk_*#cli_* brk_*#acc_* brk_*#txn_* brk_*#trd_* brk_*#ord_* brk_*#cmd_* " +
-          "brk_*#drf_* brk_*|CTL|* brk_*|EXP|* brk_*|SRC|* brk_*|SYM brk_*|UQ|* brk_*|WALK",
+          "brk_*#drf_* brk_*|CTL|* brk_*|EXP|* brk_*|SRC|* brk_*|SYM brk_*|UQ|* brk_*|WALK brk_*|SUM",
         "Allow dynamodb:DeleteItem volatile brk_*|Q|* brk_*|PULSE|*",
         "Allow dynamodb:PutItem main brk_*|SYM",
         "Allow dynamodb:PutItem volatile brk_*|Q|* brk_*|PULSE|*",
-        "Allow dynamodb:UpdateItem main brk_*|RESET",
+        "Allow dynamodb:UpdateItem main brk_*|RESET brk_*|SMC",
       ].sort(),
     );
     const erasers = ofType(synthesized("production"), "AWS::IAM::Role").filter(({ properties }) =>
