@@ -205,7 +205,7 @@ describe("what runs by itself", () => {
     expect(names.sort()).toEqual(expected.map((name) => `brokerage/sandbox/${name}`));
   });
 
-  test("provision and the sweeps run every minute, sealing and counting every hour, with a dead-letter queue", () => {
+  test("provision, sums and the sweeps run every minute, sealing and counting every hour, with a dead-letter queue", () => {
     const schedules = ofType(synthesized("production"), "AWS::Scheduler::Schedule").map(({ properties }) => [
       properties["ScheduleExpression"],
       at(properties["Target"], "Input"),
@@ -216,6 +216,7 @@ describe("what runs by itself", () => {
       ["rate(1 minute)", '{"action":"sweep"}', true],
       ["rate(1 hour)", '{"action":"seal"}', true],
       ["rate(1 hour)", '{"action":"collect"}', true],
+      ["rate(1 minute)", '{"action":"sum"}', true],
       ["rate(15 minutes)", '{"action":"reconcile"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
