@@ -1,6 +1,6 @@
 import { backgroundOf } from "../../../infra/background/index.ts";
 import { longestDurationMs } from "../../../infra/latency.ts";
-import type { Assembly } from "../../../infra/local/template/assembly.ts";
+import type { Assembly, Resource } from "../../../infra/local/template/assembly.ts";
 import { functionName } from "../../../infra/stages.ts";
 import { Slowness } from "../../../shared/domain/usage/slowness.ts";
 import { routes } from "../../../shared/routes/index.ts";
@@ -118,24 +118,32 @@ function untaken(queue: string): Situation {
   return { what: `no message of the queue ${queue} is taken`, happens };
 }
 
-function tableNames({ assembly }: Place): string[] {
-  const tables = assembly.resources.filter(({ type }) => type === "AWS::DynamoDB::GlobalTable");
-  return tables.map(({ physical_id }) => physical_id);
+function tables({ assembly }: Place): Resource[] {
+  return assembly.resources.filter(({ type }) => type === "AWS::DynamoDB::GlobalTable");
+}
+
+/** The business table, which alone has indexes. */
+function mainName(place: Place): string {
+  const main = tables(place).find(({ properties }) => "GlobalSecondaryIndexes" in properties);
+  if (main === undefined) throw new Error("No table has indexes.");
+  return main.physical_id;
 }
 
 const throttles = ["ReadThrottleEvents", "WriteThrottleEvents"] as const;
 
+/** Calls to the table of keys are few, and one that is throttled counts as an error of its function. */
 const throttledTables: Situation = {
-  what: "reads or writes of one table are throttled",
+  what: "reads or writes of one table are throttled, other than that of keys",
   happens: (place) =>
-    tableNames(place).flatMap((TableName) => throttles.map((name) => changes(name, { TableName }, [10]))),
+    tables(place)
+      .filter(({ path }) => !path.includes("TablesKeys"))
+      .flatMap(({ physical_id: TableName }) => throttles.map((name) => changes(name, { TableName }, [10]))),
 };
 
-/** The main table is the first of the stack, and alone has indexes. */
 const throttledIndexes: Situation = {
   what: "reads or writes of one index are throttled",
   happens: (place) => {
-    const [TableName = ""] = tableNames(place);
+    const TableName = mainName(place);
     return Object.values(indexes).flatMap(({ name: GlobalSecondaryIndexName }) =>
       throttles.map((name) => changes(name, { TableName, GlobalSecondaryIndexName }, [10])),
     );
@@ -145,7 +153,7 @@ const throttledIndexes: Situation = {
 const conflicts: Situation = {
   what: "three of five transactions meet another one",
   happens: (place) => {
-    const [TableName = ""] = tableNames(place);
+    const TableName = mainName(place);
     return [changes("TransactionConflict", { TableName }, [900])];
   },
 };
