@@ -107,7 +107,8 @@ describe("a margin preview", () => {
         expect([run, seen.status, seen.text]).toEqual([run, 200, expect.any(String)]);
         const refused = await done(account, body);
         const named = seen.body.refusals.map((each: Record<string, string>) => `${each["pointer"]} ${each["code"]}`);
-        expect([run, refused]).toEqual([run, named.slice(0, refused.length)]);
+        // A preview goes on as if a refused part had been done, which it was not.
+        expect([run, refused[0]]).toEqual([run, named[0]]);
         if (named.length > 0) refusedRuns += 1;
         else {
           const { balance_version: _seen, ...after } = figures(seen.body.after);
