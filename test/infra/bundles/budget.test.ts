@@ -10,9 +10,10 @@ import sizes from "./sizes.json" with { type: "json" };
 /**
  * Largest bundle of a function behind the API in KiB, by its kind; V8 reads each KiB in 45 microseconds, called or not.
  * Reads value accounts at most; writes decide about money and open positions; what a bridge calls all day decides
- * about everything, and is hardly ever cold. Functions in the background are waited for by no caller.
+ * about everything, and is hardly ever cold. Functions in the background are waited for by no caller. The largest reads
+ * have 142: the accounts of a client, valued and with the client beside them, and the OpenAPI document.
  */
-const caps = { read: 140, write: 260, feed: 340 } as const;
+const caps = { read: 145, write: 260, feed: 340 } as const;
 
 /** The cap of a function in KiB; none in the background. */
 function capOf({ method, path }: Pick<Route, "method" | "path">): number {
@@ -100,7 +101,7 @@ describe("the budget", () => {
   });
 
   it("catches a bundle that grew past it", () => {
-    expect(faults({ ...small, kibibytes: 140.1 }, caps.read)).toEqual(["140.1 KiB of 140"]);
+    expect(faults({ ...small, kibibytes: 145.1 }, caps.read)).toEqual(["145.1 KiB of 145"]);
   });
 
   it.each([
