@@ -1,6 +1,5 @@
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { SecretName, Stage } from "../../shared/routes/route.ts";
-import type { Passes } from "../constructs/service-function.ts";
 import type { DeliveryQueue } from "../constructs/webhook-ladder.ts";
 
 /** ARNs and ids that a background function is granted something on. */
@@ -118,8 +117,11 @@ export interface BackgroundRow {
   readonly destroysKeys?: true;
   /** Variables in addition to those of every function, of its secrets and of its queues. */
   readonly environment?: (context: BackgroundContext) => Readonly<Record<string, string>>;
-  /** How often in a row it works on a message that itself sent, where its messages reach the queue that invokes it. */
-  readonly passes?: Passes;
+  /**
+   * Whether it ends chains of its own messages itself, where they reach the queue that invokes it: Lambda must not (AWS
+   * docs: Lambda recursive loop detection).
+   */
+  readonly endsItself?: true;
   /** Further rights besides those for its trigger, its secrets and its queues. */
   readonly statements: (context: BackgroundContext) => PolicyStatement[];
 }

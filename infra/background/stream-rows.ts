@@ -70,7 +70,7 @@ export const streamRows: readonly BackgroundRow[] = [
     posts: true,
     sendsEvents: ["stream"],
     // A set that is hot is handed from run to run for as long as it has connections and something comes (`nextStep`).
-    passes: "allow",
+    endsItself: true,
     environment: ({ postsPerSecond }) => ({
       POSTS_PER_SECOND: String(postsPerSecond),
     }),

@@ -1,4 +1,3 @@
-import { passesMetadata } from "../constructs/service-function.ts";
 import { passesOfLambda } from "../local/queues/lineage.ts";
 import { statementsOf } from "./access.ts";
 import { type Assembly, type Entry, listOf, objectOf, ofType, resourceOf, targetOf } from "./assembly.ts";
@@ -158,7 +157,8 @@ function receivers(assembly: Assembly): ReadonlyMap<Entry, readonly Entry[]> {
 
 /**
  * Lambda ends a chain in which messages of a function come back to it, through whatever queues and functions: what it
- * was to do next is left out. So such a function says how many passes a chain has at most, or that Lambda lets it go.
+ * was to do next is left out. An invocation has one trace for all messages of its batch, so a bound of its own does not
+ * keep a function below those passes: it must say that Lambda lets it go, and end its chains itself.
  */
 const recursion: Rule = (assembly) => {
   const next = receivers(assembly);
@@ -166,10 +166,9 @@ const recursion: Rule = (assembly) => {
     const reached = new Set(next.get(lambda));
     for (const each of reached) for (const further of next.get(each) ?? []) reached.add(further);
     if (!reached.has(lambda) || lambda.properties["RecursiveLoop"] === "Allow") return [];
-    const passes = objectOf(lambda.resource.Metadata)[passesMetadata];
-    if (typeof passes === "number" && passes < passesOfLambda) return [];
-    const text = passes === undefined ? "any number of times" : `${passes} times`;
-    return [finding("recursion", lambda, `It may send to itself ${text}, and Lambda ends it after ${passesOfLambda}.`)];
+    return [
+      finding("recursion", lambda, `It may send to itself, and Lambda ends that after ${passesOfLambda} passes.`),
+    ];
   });
 };
 

@@ -1,4 +1,4 @@
-import { type CfnResource, Duration } from "aws-cdk-lib";
+import { Duration } from "aws-cdk-lib";
 import { PolicyDocument, type PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import {
   ApplicationLogLevel,
@@ -35,14 +35,11 @@ export interface ServiceFunctionProps {
   readonly logGroup?: ILogGroup;
   /** Invocations at the same time that are kept for it, and the most that it gets. */
   readonly reservedConcurrency?: number;
-  /** How often in a row it works on a message that itself sent, see `BackgroundRow`. */
-  readonly passes?: Passes;
+  /** Whether it ends chains of its own messages itself, see `BackgroundRow`. */
+  readonly endsItself?: boolean;
   /** Whether API Gateway invokes it for a request of the REST API, which then decides whether it records a trace. */
   readonly traced?: boolean;
 }
-
-/** Name of the metadata of a function with the most passes over a message of its own. */
-export const passesMetadata = "brokerage:passes";
 
 /**
  * The one place where a function is made: its role with exactly the statements given, a log group with the stage's
@@ -89,11 +86,8 @@ export class ServiceFunction extends Construct {
       // rule changes (AWS docs: Lambda with X-Ray): nearly each run of a quiet stage, at 5 USD a million.
       tracing: props.traced ? Tracing.ACTIVE : Tracing.PASS_THROUGH,
       environment: { ...props.environment },
-      ...(props.passes === "allow" && { recursiveLoop: RecursiveLoop.ALLOW }),
+      ...(props.endsItself && { recursiveLoop: RecursiveLoop.ALLOW }),
     });
-    if (typeof props.passes === "number") {
-      (this.lambda.node.defaultChild as CfnResource).addMetadata(passesMetadata, props.passes);
-    }
   }
 }
 
@@ -105,9 +99,3 @@ export function functionLogs(scope: Construct, id: string, config: StageConfig):
     removalPolicy: config.logAndSecretRemovalPolicy,
   });
 }
-
-/**
- * Passes of a function over its own messages: at most so many, below those after which Lambda ends such a chain, or as
- * many as it takes, and the function itself ends the chain (AWS docs: Lambda recursive loop detection).
- */
-export type Passes = number | "allow";

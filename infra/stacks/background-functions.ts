@@ -135,7 +135,7 @@ export class BackgroundFunctions {
       },
       ...(reserved !== undefined && { reservedConcurrency: reserved }),
       ...(nestedStack !== undefined && { nestedStack }),
-      ...(row.passes !== undefined && { passes: row.passes }),
+      ...(row.endsItself && { endsItself: true }),
       ...(row.logsUsage && { logGroup: this.props.requestLogs }),
     });
     if (row.posts) stream.acknowledgePosts(made);

@@ -3,7 +3,7 @@ import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { ILogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import type { Route } from "../../shared/routes/route.ts";
-import { type Passes, ServiceFunction } from "../constructs/service-function.ts";
+import { ServiceFunction } from "../constructs/service-function.ts";
 import type { StageConfig } from "../stages.ts";
 
 /** A function to make, whether behind a route or not. */
@@ -16,7 +16,7 @@ export interface FunctionProps {
   readonly environment?: Readonly<Record<string, string>>;
   readonly timeoutSeconds?: number;
   readonly reservedConcurrency?: number;
-  readonly passes?: Passes;
+  readonly endsItself?: boolean;
   /** Whether the gateway invokes it for requests, and so decides about its traces. */
   readonly traced?: boolean;
   /** Nested stack, when not the folder's. */
@@ -60,7 +60,7 @@ export class FunctionStacks {
       environment: { ...environment, ...props.environment },
       ...(props.timeoutSeconds !== undefined && { timeoutSeconds: props.timeoutSeconds }),
       ...(props.logGroup !== undefined && { logGroup: props.logGroup }),
-      ...(props.passes !== undefined && { passes: props.passes }),
+      ...(props.endsItself && { endsItself: true }),
       ...(props.traced !== undefined && { traced: props.traced }),
       ...(props.reservedConcurrency !== undefined && { reservedConcurrency: props.reservedConcurrency }),
     });
