@@ -161,13 +161,13 @@ export class ServiceStack extends Stack {
   }
 
   private addWatch(rows: readonly BackgroundRow[], background: BackgroundFunctions): void {
-    const { config, tables } = this;
+    const { config } = this;
     // Authorizers throw for each token that has expired, as API Gateway asks of them, and Lambda counts it as an error.
     // When one really fails, the gateway answers 5xx, which has alarms of its own.
     const counted = rows.filter(({ trigger }) => trigger.authorizer !== true && trigger.socket !== "authorizer");
     const alarms = new Alarms(this, "Alarms", {
       config,
-      tables,
+      mainTable: this.tables.main,
       failureQueues: [
         ...background.failureQueues,
         ...[this.ladder, this.marginQueue, ...Object.values(this.eventQueues)].map(({ deadLetters }) => deadLetters),

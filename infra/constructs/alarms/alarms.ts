@@ -20,12 +20,13 @@ import type { MetricName } from "../../../shared/runtime/log.ts";
 import { averageLatencyMs } from "../../latency.ts";
 import { apiVersion, functionName, type StageConfig, serviceName } from "../../stages.ts";
 import { allow } from "../grants.ts";
+import type { StageTable } from "../table.ts";
 import { type AlarmRule, byAlarm, filledSum, fiveMinutes } from "./alarm-rule.ts";
 import { platformAlarms } from "./platform-alarms.ts";
 import { runbookOf } from "./runbooks.ts";
 import { SlowRoutes } from "./slow-routes.ts";
 import { streamAlarms, streamErrorRule } from "./stream-alarms.ts";
-import { tableRules, type WatchedTables } from "./table-alarms.ts";
+import { tableRules } from "./table-alarms.ts";
 
 /** Namespace of what the functions count themselves, written to their logs in CloudWatch's embedded metric format. */
 const ownNamespace = "Brokerage";
@@ -33,7 +34,7 @@ const ownNamespace = "Brokerage";
 /** Resources to watch. */
 export interface AlarmsProps {
   readonly config: StageConfig;
-  readonly tables: WatchedTables;
+  readonly mainTable: StageTable;
   readonly failureQueues: readonly Queue[];
   /** Queues that a function empties, and the age at which their oldest message is late. */
   readonly workQueues: readonly { readonly queue: Queue; readonly lateAfterSeconds: number }[];
@@ -325,7 +326,7 @@ export class Alarms extends Construct {
         }),
         threshold: 0,
       },
-      ...tableRules(this.props.tables),
+      ...tableRules(this.props.mainTable),
     ];
   }
 

@@ -3,28 +3,27 @@ import { indexes } from "../../../shared/table/table-shape.ts";
 import type { StageTable } from "../table.ts";
 import { type AlarmRule, filledSum, fiveMinutes } from "./alarm-rule.ts";
 
-/** The tables of a stage; `main` has the indexes, and all transactions. */
-export interface WatchedTables {
-  readonly main: StageTable;
-  readonly volatile: StageTable;
-}
-
 /** Share of the transactions that may be lost to others, and how many must be lost for the share to mean anything. */
 const conflictPercent = 20;
 const fewConflicts = 50;
 
 const throttles = ["ReadThrottleEvents", "WriteThrottleEvents"] as const;
 
-/** Alarms on what DynamoDB refuses: throttles of the tables and of each index, and transactions that met others. */
-export function tableRules({ main, volatile }: WatchedTables): AlarmRule[] {
-  // The keys of persons have a partition each and few calls: what fails with them is an error of its function.
-  const ofTables = [main, volatile].map((table) => ({ TableName: table.tableName }));
+/**
+ * Alarms on what DynamoDB refuses: throttles of the business table and of each index, and transactions that met others.
+ * Each metric costs 0.10 USD a month, so the other tables have none: every request counts itself in the volatile one, and
+ * where that write is throttled `counter-failed-open` is raised; calls to the table of keys are few, and one that fails
+ * is an error of its function.
+ */
+export function tableRules(main: StageTable): AlarmRule[] {
   const ofIndexes = Object.values(indexes).map(({ name }) => ({
     TableName: main.tableName,
     GlobalSecondaryIndexName: name,
   }));
   return [
-    throttleRule("table-throttles", "DynamoDB throttles: a partition of a table is hot.", ofTables),
+    throttleRule("table-throttles", "DynamoDB throttles: a partition of the business table is hot.", [
+      { TableName: main.tableName },
+    ]),
     throttleRule(
       "index-throttles",
       "DynamoDB throttles an index: one that takes no writes stops the writes of its table as well.",

@@ -1,6 +1,6 @@
 import { backgroundOf } from "../../../infra/background/index.ts";
 import { longestDurationMs } from "../../../infra/latency.ts";
-import type { Assembly, Resource } from "../../../infra/local/template/assembly.ts";
+import type { Assembly } from "../../../infra/local/template/assembly.ts";
 import { functionName } from "../../../infra/stages.ts";
 import { Slowness } from "../../../shared/domain/usage/slowness.ts";
 import { routes } from "../../../shared/routes/index.ts";
@@ -118,32 +118,25 @@ function untaken(queue: string): Situation {
   return { what: `no message of the queue ${queue} is taken`, happens };
 }
 
-function tables({ assembly }: Place): Resource[] {
-  return assembly.resources.filter(({ type }) => type === "AWS::DynamoDB::GlobalTable");
-}
-
 /** The business table, which alone has indexes. */
-function mainName(place: Place): string {
-  const main = tables(place).find(({ properties }) => "GlobalSecondaryIndexes" in properties);
+function mainTable({ assembly }: Place): string {
+  const main = assembly.resources.find(({ properties }) => "GlobalSecondaryIndexes" in properties);
   if (main === undefined) throw new Error("No table has indexes.");
   return main.physical_id;
 }
 
 const throttles = ["ReadThrottleEvents", "WriteThrottleEvents"] as const;
 
-/** Calls to the table of keys are few, and one that is throttled counts as an error of its function. */
-const throttledTables: Situation = {
-  what: "reads or writes of one table are throttled, other than that of keys",
-  happens: (place) =>
-    tables(place)
-      .filter(({ path }) => !path.includes("TablesKeys"))
-      .flatMap(({ physical_id: TableName }) => throttles.map((name) => changes(name, { TableName }, [10]))),
+/** The other tables have alarms of their users: the counter of requests, and the functions that need keys. */
+const throttledTable: Situation = {
+  what: "reads or writes of the business table are throttled",
+  happens: (place) => throttles.map((name) => changes(name, { TableName: mainTable(place) }, [10])),
 };
 
 const throttledIndexes: Situation = {
   what: "reads or writes of one index are throttled",
   happens: (place) => {
-    const TableName = mainName(place);
+    const TableName = mainTable(place);
     return Object.values(indexes).flatMap(({ name: GlobalSecondaryIndexName }) =>
       throttles.map((name) => changes(name, { TableName, GlobalSecondaryIndexName }, [10])),
     );
@@ -153,7 +146,7 @@ const throttledIndexes: Situation = {
 const conflicts: Situation = {
   what: "three of five transactions meet another one",
   happens: (place) => {
-    const TableName = mainName(place);
+    const TableName = mainTable(place);
     return [changes("TransactionConflict", { TableName }, [900])];
   },
 };
@@ -214,7 +207,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     what: "Lambda ends a chain of messages of a function to itself",
     happens: () => [changes("RecursiveInvocationsDropped", {}, [1])],
   },
-  "table-throttles": throttledTables,
+  "table-throttles": throttledTable,
   "index-throttles": throttledIndexes,
   "transaction-conflicts": conflicts,
   "counter-failed-open": counted("the counter of requests does not answer", "RateCounterFailedOpen"),
