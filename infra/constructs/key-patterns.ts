@@ -133,7 +133,7 @@ export const symbolKeys: readonly string[] = [symbols.partition(tenant)];
 /** The partition of the prices of a tenant that walk. */
 export const walkKeys: readonly string[] = [priceWalks.partition(tenant)];
 const sumCursor = sumCursors.key(tenant).pk;
-/** What a reset changes: its own item, and how far the events of the tenant are summed, which begins again. */
+/** Partitions that a reset changes: its own, and the cursor of the sums, which begin again. */
 export const resetKeys: readonly string[] = [resets.key(tenant).pk, sumCursor];
 /** Partitions of what was recorded of refusals. */
 export const refusalKeys: readonly string[] = [

@@ -205,7 +205,7 @@ describe("what runs by itself", () => {
     expect(names.sort()).toEqual(expected.map((name) => `brokerage/sandbox/${name}`));
   });
 
-  test("provision, sums and the sweeps run every minute, sealing and counting every hour, with a dead-letter queue", () => {
+  test("provision, sums and sweeps run every minute, sealing and counting every hour, with a dead-letter queue", () => {
     const schedules = ofType(synthesized("production"), "AWS::Scheduler::Schedule").map(({ properties }) => [
       properties["ScheduleExpression"],
       at(properties["Target"], "Input"),

@@ -11,9 +11,9 @@ const throttles = ["ReadThrottleEvents", "WriteThrottleEvents"] as const;
 
 /**
  * Alarms on what DynamoDB refuses: throttles of the business table and of each index, and transactions that met others.
- * Each metric costs 0.10 USD a month, so the other tables have none: every request counts itself in the volatile one, and
- * where that write is throttled `counter-failed-open` is raised; calls to the table of keys are few, and one that fails
- * is an error of its function.
+ * Each metric costs 0.10 USD a month, so the other tables have none: every request counts itself in the volatile one,
+ * and where that write is throttled `counter-failed-open` is raised; calls to the table of keys are few, and one that
+ * fails is an error of its function.
  */
 export function tableRules(main: StageTable): AlarmRule[] {
   const ofIndexes = Object.values(indexes).map(({ name }) => ({

@@ -11,7 +11,7 @@ import sizes from "./sizes.json" with { type: "json" };
  * Largest bundle of a function behind the API in KiB, by its kind; V8 reads each KiB in 45 microseconds, called or not.
  * Reads value accounts at most; writes decide about money and open positions; what a bridge calls all day decides
  * about everything, and is hardly ever cold. Functions in the background are waited for by no caller. The largest reads
- * have 142: the accounts of a client, valued and with the client beside them, and the OpenAPI document.
+ * have 142: the accounts of a client, valued and with the client next to them, and the OpenAPI document.
  */
 const caps = { read: 145, write: 260, feed: 340 } as const;
 
