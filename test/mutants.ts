@@ -1,8 +1,8 @@
 /**
  * Runs the tests of the mutations on sources with their bugs, as `npm test` would, and prints one line of JSON: what
- * became of each test. One server transforms the sources for all of them and keeps what it transformed, and test files
- * follow each other in one process; before each, the file with its bug and that with the one before are transformed
- * again. It plants those of the short form; with MUTANTS=all every one, and runs all these tests without a bug too.
+ * became of each test. One server transforms the sources for all of them and keeps what it transformed; before each test
+ * file, the file with its bug and that with the one before are transformed again. It plants those of the short form;
+ * with MUTANTS=all every one, and runs all these tests without a bug too.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,16 +32,16 @@ interface Run {
   readonly isHealthy: boolean;
 }
 
-/** Runs of this round, by the path of the test file. */
-let running: ReadonlyMap<string, Run> = new Map();
 /** The bug that the sources have now. */
 let current: Mutation | undefined;
 
-/** Plants the bug of a test file, before the file and what it imports are loaded, and removes the one before. */
-function plantFor(moduleId: string): void {
-  const run = running.get(moduleId);
-  const bug = run?.isHealthy === false ? run.mutation : undefined;
-  for (const mutation of [current, bug]) if (mutation !== undefined) vitest.invalidateFile(fileOf(mutation));
+/**
+ * Plants the bug of a run and removes the one before. It happens before the run and not when its file is queued, which
+ * Vitest 5 does not wait for: what a process had loaded before would be there sooner than the bug.
+ */
+function plantFor({ mutation, isHealthy }: Run): void {
+  const bug = isHealthy ? undefined : mutation;
+  for (const each of [current, bug]) if (each !== undefined) vitest.invalidateFile(fileOf(each));
   current = bug;
 }
 
@@ -51,7 +51,7 @@ const vitest = await createVitest(
     config: false,
     root,
     watch: false,
-    reporters: [{ onTestModuleQueued: ({ moduleId }) => plantFor(moduleId) }],
+    reporters: [{}],
     server: { deps: { external: [clientFiles] } },
     // Answers here are no proof that a promised answer is seen in a test.
     provide: { notesDir },
@@ -63,8 +63,6 @@ const vitest = await createVitest(
     fsModuleCachePath: await keptModules(),
     maxWorkers: 1,
     isolate: false,
-    // Files of a round share a process, and each loads the sources again, without the bug of the file before.
-    runner: "test/support/rules/planting-runner.ts",
     setupFiles: ["test/support/fresh-file.ts"],
     include: [...new Set(chosen.map(({ test }) => test.file))],
   },
@@ -97,32 +95,19 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
-/** Runs of the list in which each test file has one run at most: files of one call are run in one process. */
-function roundsOf(runs: readonly Run[]): Run[][] {
-  const rounds: Run[][] = [];
-  for (const run of runs) {
-    const { file } = run.mutation.test;
-    const free = rounds.find((round) => round.every(({ mutation }) => mutation.test.file !== file));
-    if (free === undefined) rounds.push([run]);
-    else free.push(run);
-  }
-  return rounds;
-}
-
-/** Runs the tests of a round, each on the sources with its bug or without one. */
-async function outcomesOf(round: readonly Run[]): Promise<MutantOutcome[]> {
-  running = new Map(round.map((run) => [join(root, run.mutation.test.file), run]));
-  const specifications = [...running].map(([moduleId, { mutation }]) => {
-    // Vitest writes ` > ` between the name of a group and that of a test.
-    const testNamePattern = new RegExp(escaped(mutation.test.name).replaceAll(" ", "(?: > | )"));
-    return vitest.getRootProject().createSpecification(moduleId, { testNamePattern });
-  });
-  const { testModules } = await vitest.runTestSpecifications(specifications);
+/** The outcomes of one test file, on the sources with a bug or without one. */
+async function outcomesOf(run: Run): Promise<MutantOutcome[]> {
+  plantFor(run);
+  const { name, test } = run.mutation;
+  const moduleId = join(root, test.file);
+  // Vitest writes ` > ` between the name of a group and that of a test.
+  const testNamePattern = new RegExp(escaped(test.name).replaceAll(" ", "(?: > | )"));
+  const specification = vitest.getRootProject().createSpecification(moduleId, { testNamePattern });
+  const { testModules } = await vitest.runTestSpecifications([specification]);
   // The modules of earlier runs are among them.
   return testModules.flatMap((module) => {
-    const run = running.get(module.moduleId);
-    if (run === undefined) return [];
-    const project = run.isHealthy ? "healthy" : run.mutation.name;
+    if (module.moduleId !== moduleId) return [];
+    const project = run.isHealthy ? "healthy" : name;
     return [...module.children.allTests()].map((each) => {
       const { state, errors } = each.result();
       const messages = (errors ?? []).map(({ message, stack }) => `${message}\n${stack}`);
@@ -136,7 +121,7 @@ const runs = chosen.flatMap((mutation): Run[] => [
   ...(isLong ? [{ mutation, isHealthy: true }] : []),
 ]);
 const outcomes: MutantOutcome[] = [];
-for (const round of roundsOf(runs)) outcomes.push(...(await outcomesOf(round)));
+for (const run of runs) outcomes.push(...(await outcomesOf(run)));
 await vitest.close();
 rmSync(notesDir, { recursive: true });
 // Vitest sets it where a test fails, as each is to do here.
