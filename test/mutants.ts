@@ -1,8 +1,8 @@
 /**
  * Runs the tests of the mutations on sources with their bugs, as `npm test` would, and prints one line of JSON: what
- * became of each test. One server transforms the sources for all of them and keeps what it transformed; before each test
- * file, the file with its bug and that with the one before are transformed again. It plants those of the short form;
- * with MUTANTS=all every one, and runs all these tests without a bug too.
+ * became of each test. One server transforms the sources for all of them and keeps what it transformed. Before each
+ * test file, the file with its bug and that with the one before are transformed again. It plants those of the short
+ * form; with MUTANTS=all every one, and runs all these tests without a bug too.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -264,8 +264,8 @@ export const backgroundRows: readonly BackgroundRow[] = [
     timeoutSeconds: 20,
     // A delivery goes to the lane of its endpoint; one that finds it busy goes back to the queue that it came from.
     queues: ["deliver", "deliver_unproven", "retry_1m", "retry_5m", "retry_long"],
-    // A message counts how often it went back (`max_returns`), and what is due later is sent by the sweep. An invocation
-    // has one trace for ten messages, so the passes that Lambda counts may be those of another message of the batch.
+    // A message counts how often it went back (`max_returns`), and the sweep sends what is due later. An invocation has
+    // one trace for ten messages, so the passes that Lambda counts may be those of another message of the batch.
     endsItself: true,
     secrets: ["service_key"],
     environment: ({ deliverers }) => {

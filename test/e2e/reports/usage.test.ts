@@ -108,7 +108,7 @@ describe("usage", () => {
         await expect(collect()).rejects.toThrow();
       }
     }
-    // Brokerages are counted side by side: after a run was killed, a call of it for another one may still end.
+    // Brokerages are counted concurrently: after a run was killed, a call of it for another one may still end.
     for (const phase of ["before", "after"] as const) {
       deadly = ({ functionName, action, body, ...call }) =>
         functionName === collector &&
