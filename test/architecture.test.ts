@@ -359,7 +359,7 @@ describe("the reader of source texts", () => {
     ["x = /[/'\"]/.test(y) // z", "x =        .test(y)     "],
     ["a / b / c", "a / b / c"],
     ["`a${{ b: 1 }}c`", "    { b: 1 }   "],
-  ])("blanks what is no code in %j", (raw, code) => {
+  ])("blanks everything but code in %j", (raw, code) => {
     expect(sourceText(raw).code).toBe(code);
     expect(sourceText(raw).code).toHaveLength(raw.length);
   });

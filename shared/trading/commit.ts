@@ -16,6 +16,7 @@ import {
   tradesWithNights,
   withNights,
 } from "../domain/trading/nights/accrue.ts";
+import type { Rollover } from "../domain/trading/nights/rollover.ts";
 import type { Market } from "../domain/trading/pricing/quote.ts";
 import { draftRisk } from "../domain/trading/risk.ts";
 import { nextToClose } from "../domain/trading/stop-out.ts";
@@ -79,26 +80,56 @@ export async function decisionAbout<R, X extends Refs>(
   context: Context,
   request: TradingRequest<R, X>,
 ): Promise<TradingDecision<R>> {
+  const read = await readSeen(reads, context, request);
+  if (!read.ok) return read;
+  const { state, market } = read;
+  const decision = request.decide(read.seen, market, read.found, context);
+  return withMarginUpdate(state, onStoredTrades(decision, state.trades), market, context);
+}
+
+/** An account as decisions about its trading see it. */
+interface SeenAccount<X extends Refs> {
+  readonly ok: true;
+  /** As it is stored. */
+  readonly stored: WatchedState;
+  /** With the nights that are due. */
+  readonly state: AccountState;
+  /** With those nights on its trades too. */
+  readonly seen: AccountState;
+  readonly market: Market;
+  readonly found: Found<X>;
+}
+
+/**
+ * Reads an account with everything that a decision about its trading depends on, consistently. `keep` stores the
+ * rollovers of nights that are due; without it they are stored once for all accounts.
+ */
+export async function readSeen<X extends Refs>(
+  reads: Reads,
+  context: Context,
+  request: Pick<TradingRequest<unknown, X>, "account_id" | "refs" | "opening" | "needs">,
+  keep?: (draft: Rollover) => Promise<Rollover>,
+): Promise<SeenAccount<X> | { readonly ok: false; readonly refusal: Refusal }> {
   const read = await readHolder(reads, context.tenant_id, request.account_id, request.refs);
   if (read === undefined) return refuse("account_not_found", "The account does not exist.");
-  if (request.opening !== true) untilOpened(read.state.account);
-  const needs = await request.needs(read.state, read.found);
-  const { currency, client_id } = read.state.account;
+  const { state: stored, found } = read;
+  if (request.opening !== true) untilOpened(stored.account);
+  const needs = await request.needs(stored, found);
+  const { currency, client_id } = stored.account;
   const { symbols = [], trades: ids = [], source } = needs;
   const named = symbols.map((symbol) => ({ symbol, currency, ...(source === undefined ? {} : { source }) }));
   const { market, items } = await readMarketWith(
     context.tenant_id,
-    [...read.state.positions, ...named],
+    [...stored.positions, ...named],
     [clients.key(context.tenant_id, client_id), ...ids.map((id) => trades.key(context.tenant_id, id))],
     reads.items,
   );
-  const [client, ...found] = items as [Client | undefined, ...(Trade | undefined)[]];
+  const [client, ...others] = items as [Client | undefined, ...(Trade | undefined)[]];
   if (client === undefined) return refuse("client_not_found", "The client of the account does not exist.");
-  const rollovers = await readRollovers(context, read.state, market, reads.items);
-  const state = withNights({ ...read.state, client, trades: byId(found) }, market, rollovers, context.now);
+  const rollovers = await readRollovers(context, stored, market, reads.items, keep);
+  const state = withNights({ ...stored, client, trades: byId(others) }, market, rollovers, context.now);
   const seen = { ...state, trades: tradesWithNights(state.trades, state.positions) };
-  const decision = request.decide(seen, market, read.found, context);
-  return withMarginUpdate(state, onStoredTrades(decision, state.trades), market, context);
+  return { ok: true, stored, state, seen, market, found };
 }
 
 /**
@@ -249,8 +280,7 @@ async function tradesOf(load: Load, ids: readonly string[]): Promise<ReadonlyMap
   return byId(Object.values(await load(Object.fromEntries(ids.map((id) => [id, tradingRef.trade(id)])))));
 }
 
-/** Trades by their identifiers; those that were not found are left out. */
-export function byId(found: readonly (Trade | undefined)[]): ReadonlyMap<string, Trade> {
+function byId(found: readonly (Trade | undefined)[]): ReadonlyMap<string, Trade> {
   return new Map(found.flatMap((trade) => (trade === undefined ? [] : [[trade.id, trade]])));
 }
 

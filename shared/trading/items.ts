@@ -136,7 +136,7 @@ function entityOf<T extends object = object>({ entity }: { readonly entity: Trad
  */
 export async function linkOf(
   load: Load,
-  { account }: AccountContext,
+  { account }: Pick<AccountContext, "account">,
   transaction?: Transaction,
 ): Promise<Pick<AccountContext, "source" | "command" | "client">> {
   const { source_id, client_id, reopened } = account;

@@ -222,7 +222,7 @@ describe("a price", () => {
 });
 
 describe("an evaluation that was asked for", () => {
-  it("by what is no message of ours comes again, until its queue gives it up", async () => {
+  it("by a message that the service did not send comes again, until its queue gives it up", async () => {
     const { tenant, first } = await floorOf(1);
     const known = JSON.stringify({ tenant_id: tenant, account_id: first });
     expect(await market.evaluate(["{", known, "{}"])).toEqual([0, 2]);

@@ -56,7 +56,6 @@ export const counts: Readonly<Record<string, Readonly<Record<string, number>>>> 
     "of ours": 11,
     beside: 28,
     "side by side": 6,
-    "what is no": 2,
   },
   "shared/decisions": {},
 };
