@@ -7,15 +7,10 @@ import type { Resource } from "../../infra/local/template/assembly.ts";
 import { eventually } from "../support/wait.ts";
 import { temporaryFolder } from "./fixture.ts";
 
-const folder = temporaryFolder();
-
-export const guard = new Guard();
 export const region = "eu-west-1";
 
 /** Business delays are so much shorter in this file. */
 export const timeScale = 600;
-
-const pollers = new Set<QueuePoller>();
 
 function queueNamed(name: string, properties: Record<string, unknown>): Resource {
   const attributes = { Arn: arnOf(name), QueueName: name };
@@ -35,26 +30,6 @@ export const resources = [
   queueNamed("waiting", { VisibilityTimeout: 1, DelaySeconds: 60 }),
   ...Array.from({ length: 32 }, (_, at) => queueNamed(`q${at}`, { VisibilityTimeout: 1, RedrivePolicy: redrive })),
 ];
-
-export const queues = new Queues({
-  ...{ resources, dataDir: folder.path, timeScale },
-  arrived: (queue) => {
-    for (const poller of pollers) if (poller.queue === queue) poller.wake();
-  },
-});
-
-let count = 0;
-
-afterAll(async () => {
-  queues.stop();
-  await guard.stop();
-  folder.remove();
-});
-
-afterEach(async () => {
-  await Promise.all([...pollers].map((poller) => poller.stop()));
-  pollers.clear();
-});
 
 export const target: FunctionDefinition = {
   name: "worker",
@@ -86,51 +61,80 @@ export function mappingOf(queue: string, properties: Record<string, unknown> = {
   return queueMapping(resource, resources, () => definition);
 }
 
-/** A queue of its own that no other test uses. */
-export function newQueue(): string {
-  const name = `q${count}`;
-  count += 1;
-  if (!queues.names.includes(name)) throw new Error("There are too few queues.");
-  return name;
-}
-
-/** Reads a queue by a function that is given, and remembers what it was handed. */
-export function read(
-  queue: string,
-  properties: Record<string, unknown>,
-  handler: Handler,
-  { change, definition }: { readonly change?: BatchChange; readonly definition?: FunctionDefinition } = {},
-) {
-  const batches: string[][] = [];
-  const records: QueueRecord[] = [];
-  const poller = new QueuePoller(mappingOf(queue, properties, definition), {
-    queues,
-    region,
-    change,
-    invoke: async (_, event, trace) => {
-      const { Records } = event as { Records: QueueRecord[] };
-      const bodies = Records.map(({ body }) => body);
-      batches.push(bodies);
-      records.push(...Records);
-      return handler(bodies, Records, trace);
+/**
+ * The queues of one test file, which calls this when it is loaded: files of one worker share this module, and each
+ * ends its own queues.
+ */
+export function localQueues() {
+  const folder = temporaryFolder();
+  const guard = new Guard();
+  const pollers = new Set<QueuePoller>();
+  const queues = new Queues({
+    ...{ resources, dataDir: folder.path, timeScale },
+    arrived: (queue) => {
+      for (const poller of pollers) if (poller.queue === queue) poller.wake();
     },
   });
-  pollers.add(poller);
-  poller.wake();
-  return { batches, records, poller };
-}
+  let count = 0;
 
-export async function send(queue: string, ...bodies: string[]): Promise<void> {
-  const Entries = bodies.map((MessageBody, at) => ({ Id: String(at), MessageBody }));
-  await queues.call("SendMessageBatch", { QueueUrl: queue, Entries });
-}
-
-/** Waits until a queue holds nothing more. */
-export function emptied(queue: string): Promise<true> {
-  return eventually(() => {
-    const { visible, in_flight, delayed } = queues.counts(queue);
-    return visible + in_flight + delayed === 0 ? true : undefined;
+  afterAll(async () => {
+    queues.stop();
+    await guard.stop();
+    folder.remove();
   });
+  afterEach(async () => {
+    await Promise.all([...pollers].map((poller) => poller.stop()));
+    pollers.clear();
+  });
+
+  /** A queue of its own that no other test uses. */
+  function newQueue(): string {
+    const name = `q${count}`;
+    count += 1;
+    if (!queues.names.includes(name)) throw new Error("There are too few queues.");
+    return name;
+  }
+
+  /** Reads a queue by a function that is given, and remembers what it was handed. */
+  function read(
+    queue: string,
+    properties: Record<string, unknown>,
+    handler: Handler,
+    { change, definition }: { readonly change?: BatchChange; readonly definition?: FunctionDefinition } = {},
+  ) {
+    const batches: string[][] = [];
+    const records: QueueRecord[] = [];
+    const poller = new QueuePoller(mappingOf(queue, properties, definition), {
+      queues,
+      region,
+      change,
+      invoke: async (_, event, trace) => {
+        const { Records } = event as { Records: QueueRecord[] };
+        const bodies = Records.map(({ body }) => body);
+        batches.push(bodies);
+        records.push(...Records);
+        return handler(bodies, Records, trace);
+      },
+    });
+    pollers.add(poller);
+    poller.wake();
+    return { batches, records, poller };
+  }
+
+  async function send(queue: string, ...bodies: string[]): Promise<void> {
+    const Entries = bodies.map((MessageBody, at) => ({ Id: String(at), MessageBody }));
+    await queues.call("SendMessageBatch", { QueueUrl: queue, Entries });
+  }
+
+  /** Waits until a queue holds nothing more. */
+  function emptied(queue: string): Promise<true> {
+    return eventually(() => {
+      const { visible, in_flight, delayed } = queues.counts(queue);
+      return visible + in_flight + delayed === 0 ? true : undefined;
+    });
+  }
+
+  return { queues, guard, newQueue, read, send, emptied };
 }
 
 /** Ids of the messages that a report names as failed. */

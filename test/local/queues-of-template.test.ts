@@ -10,7 +10,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/wait.ts";
 import { startEventSources } from "./event-sources-fixture.ts";
 import { callerCode, startTestCloud, type TestCloud } from "./fixture.ts";
-import { guard, queues } from "./queues-fixture.ts";
+import { localQueues } from "./queues-fixture.ts";
+
+const { guard, queues } = localQueues();
 
 describe("a queue of a template", () => {
   const code = "export const handler = () => {};";

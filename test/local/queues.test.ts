@@ -3,21 +3,19 @@ import { type BatchChange, type QueueRecord, queueMapping } from "../../infra/lo
 import { eventually } from "../support/wait.ts";
 import {
   arnOf,
-  emptied,
   failAll,
+  localQueues,
   mappingOf,
-  newQueue,
   nothing,
-  queues,
-  read,
   region,
   report,
   reporting,
   resources,
-  send,
   target,
   timeScale,
 } from "./queues-fixture.ts";
+
+const { emptied, newQueue, queues, read, send } = localQueues();
 
 describe("the mapping of a queue", () => {
   it.each<[Record<string, unknown>, RegExp]>([

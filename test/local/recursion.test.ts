@@ -3,7 +3,9 @@ import type { FunctionDefinition } from "../../infra/local/functions/functions.t
 import { passesOf } from "../../infra/local/queues/lineage.ts";
 import { eventually } from "../support/wait.ts";
 import { startTestCloud, type TestCloud, type TestStack, table } from "./fixture.ts";
-import { emptied, newQueue, nothing, queues, read, send, target } from "./queues-fixture.ts";
+import { localQueues, nothing, target } from "./queues-fixture.ts";
+
+const { emptied, newQueue, queues, read, send } = localQueues();
 
 /** Passes that a function wants, and stops after by itself. */
 const wanted = 24;

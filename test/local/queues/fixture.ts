@@ -1,12 +1,9 @@
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { onTestFinished } from "vitest";
 import type { QueueClock } from "../../../infra/local/queues/queue.ts";
 import { Queues } from "../../../infra/local/queues/queues.ts";
 import type { Resource } from "../../../infra/local/template/assembly.ts";
 import { temporaryFolder } from "../fixture.ts";
-
-const folder = temporaryFolder();
-afterAll(() => folder.remove());
 
 export const arnOf = (name: string) => `arn:aws:sqs:eu-west-1:000000000000:${name}`;
 export const redriveTo = (name: string) => ({ deadLetterTargetArn: arnOf(name), maxReceiveCount: 3 });
@@ -37,12 +34,12 @@ class VirtualClock implements QueueClock {
 }
 
 export type Shown = { Body: string; ReceiptHandle: string; MessageId: string; Attributes: Record<string, string> };
-let made = 0;
 
-/** A folder that holds nothing yet. */
+/** A folder that holds nothing yet, until the test ends. */
 export function newFolder(): string {
-  made += 1;
-  return join(folder.path, String(made));
+  const folder = temporaryFolder();
+  onTestFinished(() => folder.remove());
+  return join(folder.path, "data");
 }
 
 /** A queue of one test, whose name ends with the suffix, and its dead letters. */
