@@ -61,8 +61,14 @@ export class SignInPages {
   private replaceTokens(context: Context): void {
     const { AuthorizationCode: code, RefreshToken: refreshed } = context.oidc?.entities ?? {};
     const source = code ?? refreshed;
-    const user = this.options.users.find(source?.accountId ?? "");
-    if (source === undefined || user === undefined) throw new Error("There is no sign-in behind these tokens.");
+    if (source === undefined) throw new Error("There is no sign-in behind these tokens.");
+    const user = this.options.users.find(source.accountId);
+    // The library looked the user up before it waited: an administrator may have removed them since.
+    if (user === undefined) {
+      context.status = 400;
+      context.body = { error: "invalid_grant" };
+      return;
+    }
     const { refresh_token } = context.body as { readonly refresh_token?: string };
     const { grantId: grant_id, authTime: auth_time, scope } = source;
     const tokens = this.options.tokens.issue({ user, grant_id, auth_time, scope, nonce: code?.nonce });
