@@ -16,7 +16,7 @@ import { nowIso } from "../runtime/clock.ts";
 import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { outboxOf } from "../table/audit/announcement.ts";
-import { everyBrokerage } from "../table/brokerages.ts";
+import { onEveryBrokerage } from "../table/brokerages.ts";
 import { systemContext } from "../table/context.ts";
 import { forEachOf, type SweepResult } from "../table/due.ts";
 import { timeOfId } from "../table/entities/keys.ts";
@@ -39,19 +39,15 @@ import { lookAtAudit, lookAtEvents } from "./numbers.ts";
  * The next invocation continues the runs that there was no time for. Returns how many runs it completed, and how many
  * brokerages it failed with.
  */
-export async function reconcileBooks(hasTime: () => boolean, isAskedFor = false): Promise<SweepResult> {
-  const total = { done: 0, failed: 0 };
-  for await (const tenants of everyBrokerage()) {
-    const { done, failed } = await forEachOf(tenants, {
+export function reconcileBooks(hasTime: () => boolean, isAskedFor = false): Promise<SweepResult> {
+  return onEveryBrokerage(hasTime, (tenants) =>
+    forEachOf(tenants, {
       parallel: limits.books.brokerages_parallel,
       run: async (tenant) => (hasTime() ? reconcile(tenant, hasTime, isAskedFor) : 0),
       report: (tenant_id, error) =>
         log.error("The books of a brokerage could not be compared.", { tenant_id, ...causeOf(error) }),
-    });
-    total.done += done;
-    total.failed += failed;
-  }
-  return total;
+    }),
+  );
 }
 
 /** How many runs of a brokerage were completed: none or one. */

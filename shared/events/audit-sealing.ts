@@ -21,7 +21,7 @@ import { putObjectOnce, readObject } from "../runtime/objects.ts";
 import { outboxOf } from "../table/audit/announcement.ts";
 import { readable } from "../table/audit-entry.ts";
 import { entriesBetween, oldestPage } from "../table/audit-pages.ts";
-import { everyBrokerage } from "../table/brokerages.ts";
+import { onEveryBrokerage } from "../table/brokerages.ts";
 import { systemContext } from "../table/context.ts";
 import { forEachOf, type SweepResult } from "../table/due.ts";
 import { auditSeals } from "../table/entities.ts";
@@ -38,15 +38,8 @@ type OpenSeal = AuditSeal & { readonly open: OpenDay };
  * announces the head of each. The next run seals the days that there was no time for. Returns how many days it sealed,
  * and how many brokerages it failed with.
  */
-export async function sealDays(hasTime: () => boolean): Promise<SweepResult> {
-  const total = { done: 0, failed: 0 };
-  for await (const tenants of everyBrokerage()) {
-    const { done, failed } = await sealTenants(tenants, hasTime);
-    total.done += done;
-    total.failed += failed;
-    if (!hasTime()) break;
-  }
-  return total;
+export function sealDays(hasTime: () => boolean): Promise<SweepResult> {
+  return onEveryBrokerage(hasTime, (tenants) => sealTenants(tenants, hasTime));
 }
 
 /** Seals the days of these brokerages, some at a time. */

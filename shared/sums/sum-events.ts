@@ -1,7 +1,7 @@
 import { EventSums } from "../domain/sums/event-sums.ts";
 import { limits } from "../limits.ts";
 import { causeOf, log } from "../runtime/log.ts";
-import { everyBrokerage } from "../table/brokerages.ts";
+import { onEveryBrokerage } from "../table/brokerages.ts";
 import { forEachOf, type SweepResult } from "../table/due.ts";
 import { type SumCursor, sumAttributes, sumCursors, sums } from "../table/entities.ts";
 import { type EventCounter, eventCounter } from "../table/sequences.ts";
@@ -14,20 +14,15 @@ import { type ChangesAfter, changesAfter } from "./transaction-changes.ts";
  * Adds the events of every brokerage that were published since the run before to its sums. Returns how many brokerages
  * had any, and how many failed.
  */
-export async function sumAllEvents(hasTime: () => boolean): Promise<SweepResult> {
-  const total = { done: 0, failed: 0 };
-  for await (const tenants of everyBrokerage()) {
-    const { done, failed } = await forEachOf(tenants, {
+export function sumAllEvents(hasTime: () => boolean): Promise<SweepResult> {
+  return onEveryBrokerage(hasTime, (tenants) =>
+    forEachOf(tenants, {
       parallel: limits.sums.tenants_at_once,
       run: async (tenant) => (hasTime() ? sumEvents(tenant, hasTime) : 0),
       report: (tenant_id, error) =>
         log.error("The transactions of a brokerage could not be summed.", { tenant_id, ...causeOf(error) }),
-    });
-    total.done += done;
-    total.failed += failed;
-    if (!hasTime()) break;
-  }
-  return total;
+    }),
+  );
 }
 
 /** Adds the events of one brokerage. 1 when it had any that were not in its sums, else 0. */

@@ -3,7 +3,7 @@ import { eventsTo } from "../domain/usage/usage-day.ts";
 import { limits } from "../limits.ts";
 import { causeOf, log } from "../runtime/log.ts";
 import { readable, unlessUnreadable } from "../runtime/unreadable.ts";
-import { everyBrokerage } from "../table/brokerages.ts";
+import { onEveryBrokerage } from "../table/brokerages.ts";
 import { forEachOf, type SweepResult } from "../table/due.ts";
 import { endpointsIn, type PublishedEvent, usageCursors, usageDays } from "../table/entities.ts";
 import { eventsAfter } from "../table/event-pages.ts";
@@ -18,20 +18,15 @@ import { expiryOf } from "./expiry.ts";
  * Counts the events of every brokerage that were published since the run before, and the deliveries that were made of
  * them, by day and actor. Returns how many brokerages had any, and how many failed.
  */
-export async function countAllEvents(hasTime: () => boolean): Promise<SweepResult> {
-  const total = { done: 0, failed: 0 };
-  for await (const tenants of everyBrokerage()) {
-    const { done, failed } = await forEachOf(tenants, {
+export function countAllEvents(hasTime: () => boolean): Promise<SweepResult> {
+  return onEveryBrokerage(hasTime, (tenants) =>
+    forEachOf(tenants, {
       parallel: limits.usage.tenants_at_once,
       run: async (tenant) => (hasTime() ? countTenant(tenant, hasTime) : 0),
       report: (tenant_id, error) =>
         log.error("The events of a brokerage could not be metered.", { tenant_id, ...causeOf(error) }),
-    });
-    total.done += done;
-    total.failed += failed;
-    if (!hasTime()) break;
-  }
-  return total;
+    }),
+  );
 }
 
 /** 1 when a brokerage had events that were not counted, else 0. */

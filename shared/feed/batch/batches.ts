@@ -124,8 +124,10 @@ export async function noteClock(
   if (watchClock({ source: moved, pulse: undefined }, shown, { now: nowIso() }) === undefined) return;
   const newContext = () => systemContext(tenant_id, "feed_watch");
   await commitDecision<FeedSource | undefined>({ tenant_id, newContext, remainingMs }, async (load, context) => {
-    const { source } = await load({ source: tradingRef.feedSource(moved.id) });
-    const { pulse } = await load({ pulse: tradingRef.pulse(moved.name) });
+    const { source, pulse } = await load({
+      source: tradingRef.feedSource(moved.id),
+      pulse: tradingRef.pulse(moved.name),
+    });
     const decision = source && watchClock({ source, pulse }, shown, context);
     return decision === undefined ? unchanged(source) : prepared(decision, context);
   });
