@@ -12,8 +12,8 @@ export interface Field {
   readonly name: string;
   readonly label: string;
   readonly help?: string;
-  readonly kind?: "text" | "area" | "choice" | "tick" | "ticks" | "date";
-  /** Values of a choice or of ticks; a pair has its words. */
+  readonly kind?: "text" | "area" | "choice" | "one" | "tick" | "ticks" | "date";
+  /** Values of a choice, of `one` that is shown in full with none chosen at first, or of ticks; a pair has its words. */
   readonly values?: readonly (string | readonly [value: string, words: string])[];
   readonly first?: string | readonly string[];
   readonly optional?: boolean;
@@ -177,6 +177,7 @@ function FieldInput({ field, focused, value, fault, onChange }: FieldViewProps) 
   if (field.render !== undefined) return field.render(words, onChange);
   const place = { field, focused, fault, onChange };
   if (kind === "choice") return <Choice {...place} value={text} />;
+  if (kind === "one") return <OneOf {...place} value={text} />;
   if (kind === "ticks") return <Ticks {...place} value={words} />;
   const shared = { name, error: fault, description: help, placeholder, "data-autofocus": focused || undefined };
   if (kind === "tick") {
@@ -237,6 +238,37 @@ function Choice({
       </select>
       {fault && <p className="field-error">{fault}</p>}
     </div>
+  );
+}
+
+/** A choice whose values are sentences: each is read before one is chosen. */
+function OneOf({
+  field: { name, label, values = [] },
+  focused,
+  value,
+  fault,
+  onChange,
+}: FieldViewProps & { readonly value: string }) {
+  return (
+    <fieldset className="field">
+      <legend className="group-label">{label}</legend>
+      <div className="sentences">
+        {values.map(pairOf).map(([one, words], place) => (
+          <label key={one}>
+            <input
+              type="radio"
+              name={name}
+              value={one}
+              data-autofocus={(focused && place === 0) || undefined}
+              checked={value === one}
+              onChange={() => onChange(one)}
+            />
+            <span>{words}</span>
+          </label>
+        ))}
+      </div>
+      {fault && <p className="field-error">{fault}</p>}
+    </fieldset>
   );
 }
 

@@ -11,6 +11,7 @@ import { Age, Clock, Go } from "../../parts/values.tsx";
 import { useMay } from "../../session/caller.ts";
 import { ActorName } from "../actor.tsx";
 import { type Rule, ruleText } from "../money/approval-rule.ts";
+import { EditRules } from "./approval-rules.tsx";
 
 type Settings = Schemas["Settings"];
 
@@ -169,58 +170,6 @@ function Agree({ rules, version, onClose }: AgreeProps) {
       onClose={onClose}
     />
   );
-}
-
-/** One rule a line: `withdrawal 5000.00 USD 2 finance,owner`. */
-const lineOf = ({ kind, over, approvers, roles = [] }: Rule) =>
-  [
-    kind,
-    Object.entries(over)
-      .map(([currency, amount]) => `${amount} ${currency}`)
-      .join(" "),
-    approvers,
-    roles.join(","),
-  ]
-    .join(" ")
-    .trim();
-
-const ruleFields = ({ approval_rules }: Settings): readonly Field[] => [
-  {
-    name: "approval_rules",
-    label: "Rules",
-    kind: "area",
-    first: approval_rules.map(lineOf).join("\n"),
-    help: "One in a line, as withdrawal 5000.00 USD 2 finance,owner: kind, amounts, approvers, roles.",
-  },
-];
-
-function EditRules({ settings, onClose }: { readonly settings: Settings; readonly onClose: () => void }) {
-  return (
-    <EditDialog
-      title="Change the approval rules"
-      wide
-      resource={settings}
-      read={() => read("/settings")}
-      fieldsOf={ruleFields}
-      bodyOf={(entered) => ({
-        approval_rules: (textOf(entered, "approval_rules") ?? "")
-          .split("\n")
-          .filter((line) => line.trim() !== "")
-          .map(ruleOf),
-      })}
-      send={(body, options) => command("PATCH", "/settings", { ...options, body })}
-      foot="Once there are two owners, another one has to agree."
-      onClose={onClose}
-    />
-  );
-}
-
-function ruleOf(line: string): object {
-  const [kind = "", ...rest] = line.trim().split(/\s+/);
-  const over: Record<string, string> = {};
-  while (rest.length > 1 && /^[A-Z]/.test(rest[1] ?? "")) over[rest[1] ?? ""] = rest.splice(0, 2)[0] ?? "";
-  const [approvers = "1", roles] = rest;
-  return { kind, over, approvers: Number(approvers), ...(roles && { roles: roles.split(",") }) };
 }
 
 const fields = (now: Settings): Field[] => [

@@ -2,13 +2,14 @@ import { Modal } from "@mantine/core";
 import { command } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
-import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
+import { type Entered, FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { inWords } from "../../parts/format.ts";
-import { Json, Pairs } from "../../parts/page.tsx";
+import { Pairs } from "../../parts/page.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Clock, Id, Maybe } from "../../parts/values.tsx";
 import { useMay } from "../../session/caller.ts";
+import { driftOptions } from "./drift-actions.ts";
 
 type Drift = Schemas["Drift"];
 
@@ -30,13 +31,15 @@ export function ResolveDrift({ id, onClose }: { readonly id: string; readonly on
   const may = useMay();
   if (data === undefined) return null;
   const intro = <About drift={data} />;
-  if (data.status === "resolved" || !may("transactions:settle")) {
+  const options = driftOptions(data);
+  if (data.status === "resolved" || !may("transactions:settle") || options.length === 0) {
     return (
       <Modal opened onClose={onClose} title={inWords(data.kind)} size={648} centered={false}>
         {intro}
       </Modal>
     );
   }
+  const chosen = (entered: Entered) => options.find(({ action }) => action === textOf(entered, "action"));
   return (
     <FormDialog
       title={inWords(data.kind)}
@@ -45,23 +48,25 @@ export function ResolveDrift({ id, onClose }: { readonly id: string; readonly on
       fields={[
         {
           name: "action",
-          label: "Do",
-          kind: "choice",
-          values: ["accept", "adopt_platform", "command_platform"],
-          first: "accept",
+          label: "What to do",
+          kind: "one",
+          values: options.map(({ action, text }) => [action, text] as const),
         },
+        ...(isUnknown(data) ? [accountField(data)] : []),
         { name: "code", label: "Reason", first: "reviewed", help: "A code." },
         { name: "message", label: "In words", optional: true },
       ]}
-      submit="Resolve"
+      submit={(entered) => chosen(entered)?.button ?? "Resolve"}
       run={(entered, key) => {
-        const message = textOf(entered, "message");
+        const [message, account_id] = [textOf(entered, "message"), textOf(entered, "account_id")];
+        const adopts = isUnknown(data) && textOf(entered, "action") === "adopt_platform";
         return command("POST", "/drift/{id}/resolve", {
           key,
           path: { id },
           body: {
             action: textOf(entered, "action"),
             reason: { code: textOf(entered, "code") ?? "", ...(message && { message }) },
+            ...(adopts && account_id && { account_id }),
           },
         });
       }}
@@ -69,6 +74,22 @@ export function ResolveDrift({ id, onClose }: { readonly id: string; readonly on
     />
   );
 }
+
+const isUnknown = ({ kind }: Drift) => kind === "account_unknown";
+
+const accountField = ({ proposal }: Drift) => ({
+  ...{ name: "account_id", label: "Account that is adopted", optional: true, placeholder: "acc_…" },
+  first: proposal?.account_id ?? "",
+  help: "Its id: an account that is not linked, on which nothing has been booked.",
+});
+
+/** A cause that the service names, before its id or its sequence number. */
+const explanation: Readonly<Record<string, string>> = {
+  possible_duplicate: "An item that may be a duplicate, number",
+  reject: "An item that was rejected, number",
+  command: "A command that has not ended,",
+  transaction: "Money that no item of the platform has reported,",
+};
 
 function About({ drift }: { readonly drift: Drift }) {
   const { ours, theirs, platform_login, account_id, proposal, explained_by, resolution, resolved_at } = drift;
@@ -88,7 +109,18 @@ function About({ drift }: { readonly drift: Drift }) {
           ...(resolved_at ? [["At", <Clock key="at" at={resolved_at} />] as const] : []),
         ]}
       />
-      {explained_by.length > 0 && <Json value={explained_by} label="Possible explanations" />}
+      {explained_by.length > 0 && (
+        <>
+          <p className="group-label">May be explained by</p>
+          <ul className="checks">
+            {explained_by.map(({ type, id }) => (
+              <li key={type + id}>
+                <span>{explanation[type]}</span> <code>{id}</code>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
     </>
   );
 }
