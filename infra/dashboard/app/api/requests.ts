@@ -13,18 +13,27 @@ export interface SentRequest {
   readonly body: string | null;
 }
 
-/** The last request of the page and how many there were. */
+/** The request of the page that is shown, and how many the page has sent. */
 export const lastRequest = createStore<{ readonly request: SentRequest | undefined; readonly count: number }>({
   request: undefined,
   count: 0,
 });
 
+/** Paths that the frame around every page reads, for its counters and for the rights of the person. */
+const ofTheFrame = ["/v2/me", "/v2/transactions/queue", "/v2/accounts/margin_watch"];
+
+const pathOf = ({ path }: SentRequest) => path.split("?")[0] ?? path;
+const isOfTheFrame = (request: SentRequest) => ofTheFrame.includes(pathOf(request));
+
 /** Why the service cannot be used now; undefined while it can. */
 export const outage = createStore<{ readonly text: string; readonly slow: boolean } | undefined>(undefined);
 
-/** Takes note of a request that was answered. */
+/** Takes note of a request that was answered: a command is shown, else the first one that the page itself reads. */
 export function noteRequest(request: SentRequest): void {
-  lastRequest.set({ request, count: lastRequest.get().count + 1 });
+  const { request: shown, count } = lastRequest.get();
+  const isFirst = shown === undefined || count === 0 || (isOfTheFrame(shown) && !isOfTheFrame(request));
+  const isNewer = isFirst || request.method !== "GET" || pathOf(shown) === pathOf(request);
+  lastRequest.set({ request: isNewer ? request : shown, count: count + 1 });
 }
 
 /** Begins the count of a new page. */

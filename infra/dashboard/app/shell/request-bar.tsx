@@ -20,9 +20,7 @@ export function RequestBar() {
       <span>{ms} ms</span>
       {etag && <span>ETag {etag}</span>}
       <span className="right">
-        <span>
-          {count} {count === 1 ? "request" : "requests"} on this page
-        </span>
+        {count > 1 && <span>and {count - 1} more on this page</span>}
         <span>{isLive ? "Live" : "Polling"}</span>
         <code title={request_id}>{request_id}</code>
         <CopyText text={asCurl(request, config().api_url)} word="Copy as curl" />

@@ -16,6 +16,7 @@ const typingPauseMs = 200;
 export function SearchBox() {
   const [text, setText] = useState("");
   const [found, setFound] = useState<readonly Finding[]>();
+  const [searched, setSearched] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const { history } = useRouter();
   const may = useMay();
@@ -43,7 +44,10 @@ export function SearchBox() {
     const findings = await find(wanted, may);
     if (own !== current.current) return;
     const [only, another] = findings;
-    if (only === undefined || another !== undefined) return setFound(findings);
+    if (only === undefined || another !== undefined) {
+      setSearched(true);
+      return setFound(findings);
+    }
     close();
     input.current?.blur();
     history.push(only.to);
@@ -63,6 +67,7 @@ export function SearchBox() {
           onChange={({ target }) => {
             current.current += 1;
             setText(target.value);
+            setSearched(false);
             const byId = findById(target.value.trim());
             setFound(byId && [byId]);
           }}
@@ -73,7 +78,7 @@ export function SearchBox() {
           }}
         />
         <kbd>/</kbd>
-        {found && <Found found={found} onGo={close} />}
+        {found && <Found found={found} none={searched ? noneAtAll : noClient} onGo={close} />}
       </form>
     </search>
   );
@@ -84,7 +89,7 @@ function useSuggestions(
   text: string,
   maySearch: boolean,
   current: { readonly current: number },
-  show: (found: readonly Finding[]) => void,
+  show: (found: readonly Finding[] | undefined) => void,
 ): void {
   useEffect(() => {
     const own = current.current;
@@ -92,17 +97,27 @@ function useSuggestions(
     if (!maySearch || wanted.length < 2 || findById(wanted) !== undefined) return undefined;
     const timer = setTimeout(async () => {
       // The list is a help while typing: where it fails, the search itself says so.
-      const clients = await suggestions(wanted).catch(() => []);
-      if (own === current.current && clients.length > 0) show(clients);
+      const clients = await suggestions(wanted).catch(() => undefined);
+      if (own === current.current) show(clients);
     }, typingPauseMs);
     return () => clearTimeout(timer);
   }, [text, maySearch, current, show]);
 }
 
-function Found({ found, onGo }: { readonly found: readonly Finding[]; readonly onGo: () => void }) {
+const noneAtAll = "Nothing has this name, id, address, number, login or reference.";
+const noClient = "No client begins with this. Enter looks for account numbers, logins and references too.";
+
+interface FoundProps {
+  readonly found: readonly Finding[];
+  /** Words in place of findings. */
+  readonly none: string;
+  readonly onGo: () => void;
+}
+
+function Found({ found, none, onGo }: FoundProps) {
   return (
     <div className="found">
-      {found.length === 0 && <p role="status">Nothing has this name, id, address, number, login or reference.</p>}
+      {found.length === 0 && <p role="status">{none}</p>}
       {found.map(({ to, name, kind }) => (
         <Go key={to} to={to} onGo={onGo}>
           <span>{name}</span>
