@@ -10,6 +10,9 @@ export interface Cursor {
 
 const version = 1;
 
+/** A sort key of a list: identifiers and numbers, times, or a name as `keyPart` writes it. */
+const sortKey = /^[^\p{Cc}\p{Cs}#]{1,128}$/u;
+
 /** Fingerprint of a list: its path, filters and order. A cursor is good for the list it came from only. */
 export function listFingerprint(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const { cursor: _cursor, limit: _limit, ...rest } = query;
@@ -39,7 +42,7 @@ export function decodeCursor(text: string, fingerprint: string): Cursor | undefi
   if (!Array.isArray(parts) || parts.length !== 4) return undefined;
   const [made, way, position, owner] = parts as unknown[];
   if (made !== version || owner !== fingerprint || typeof way !== "string" || !/^[npNP]$/.test(way)) return undefined;
-  if (typeof position !== "string" || !/^[0-9A-Z|]{1,64}$/.test(position)) return undefined;
+  if (typeof position !== "string" || !sortKey.test(position)) return undefined;
   const direction = way.toLowerCase() === "n" ? "next" : "prev";
   return { direction, position, inclusive: way !== way.toLowerCase() };
 }

@@ -1,8 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeCursor, encodeCursor, listFingerprint } from "../../shared/table/cursor.ts";
+import { feedRejects, snapshots, symbols } from "../../shared/table/entities.ts";
+import { brokerNames } from "../support/builders/symbol-names.ts";
 
-const position = fc.stringMatching(/^[0-9A-Z|]{1,64}$/);
+const identifier = fc.stringMatching(/^[0-9A-Z|]{1,64}$/);
+const named = fc.constantFrom(...brokerNames).map((name) => symbols.key("brk_1", name).sk);
+const snapshot = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date("9999-12-31") }).map((at) => {
+  const named = { tenant_id: "brk_1", source_id: "src_1", snapshot_id: "S-1", as_of_seq: "9".repeat(15) };
+  const taken = { taken_at: at.toISOString(), complete: true, parts: 1, created_at: at.toISOString(), expires_at: 0 };
+  return snapshots.indexesOf({ ...named, ...taken }).list_sk ?? "";
+});
+const reject = fc.stringMatching(/^[1-9]\d{0,14}(?:\.[0-9a-f]{16})?$/).map((id) => feedRejects.sortOf(id));
+const position = fc.oneof(identifier, named, snapshot, reject);
 const direction = fc.constantFrom("next" as const, "prev" as const);
 const fingerprint = listFingerprint("/v2/clients", {});
 
@@ -58,7 +68,9 @@ describe("a cursor", () => {
     ["no position", forged([1, "n", "", fingerprint])],
     ["a position that is a number", forged([1, "n", 5, fingerprint])],
     ["a position that is a key", forged([1, "n", "brk_01JD#cli_01", fingerprint])],
-    ["a position too long", forged([1, "n", "A".repeat(65), fingerprint])],
+    ["half a character", forged([1, "n", "A\ud800", fingerprint])],
+    ["a control character", forged([1, "n", "A\u0000", fingerprint])],
+    ["a position too long", forged([1, "n", "A".repeat(129), fingerprint])],
     ["no fingerprint", forged([1, "n", "A", null])],
   ])("is refused with %s", (_, text) => {
     expect(decodeCursor(text, fingerprint)).toBeUndefined();
@@ -68,7 +80,7 @@ describe("a cursor", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.jsonValue().map(forged)), (text) => {
         const cursor = decodeCursor(text, fingerprint);
-        if (cursor !== undefined) expect(cursor.position).toMatch(/^[0-9A-Z|]{1,64}$/);
+        if (cursor !== undefined) expect(cursor.position).toMatch(/^[^\p{Cc}#]{1,128}$/u);
       }),
     );
   });

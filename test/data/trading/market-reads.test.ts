@@ -2,8 +2,9 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { TradingSymbol } from "../../../shared/domain/records/symbol.ts";
 import { symbols } from "../../../shared/table/entities.ts";
 import { atOnce, brokerage, statusCounts } from "../../support/builders/brokerage.ts";
+import { brokerNames } from "../../support/builders/symbol-names.ts";
 import { someSymbol } from "../../support/builders/trading.ts";
-import { putItem, putMarket, putQuote } from "../../support/builders/trading-data.ts";
+import { putItem, putItems, putMarket, putQuote, writeOf } from "../../support/builders/trading-data.ts";
 import { startApi } from "../../support/emulator/api.ts";
 import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 
@@ -69,6 +70,30 @@ describe("the list of symbols", () => {
 
   it("refuses a filter that no symbol can meet", async () => {
     expect(await get("/symbols?asset_class=tulip")).toMatchObject({ status: 400, body: { code: "invalid_parameter" } });
+  });
+
+  it("is walked page by page there and back, whatever brokers call their symbols", async () => {
+    const other = newCaller();
+    await putItems(
+      api,
+      brokerNames.map((symbol) =>
+        writeOf(api, symbols, { ...someSymbol("EURUSD"), tenant_id: other.tenant_id, symbol }),
+      ),
+    );
+    const walk = async (from: string, relation: string) => {
+      const found: string[] = [];
+      for (let at: string | undefined = from; at !== undefined; ) {
+        const { status, text, body } = await get(at, other);
+        expect([at, status, text]).toEqual([at, 200, text]);
+        found.push(...body.data.map(({ symbol }: TradingSymbol) => symbol));
+        from = at;
+        at = body._links[relation]?.href.split("/v2")[1];
+      }
+      return { found, last: from };
+    };
+    const there = await walk("/symbols?limit=1", "next");
+    expect(there.found.toSorted()).toEqual(brokerNames.toSorted());
+    expect((await walk(there.last, "prev")).found.toReversed()).toEqual(there.found);
   });
 
   it("is by name, with filters over what is stored and over what the clock says", async () => {
