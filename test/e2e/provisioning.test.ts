@@ -41,11 +41,11 @@ const sprung = () => eventually(() => ambush === undefined || undefined);
 const revoke = (id: string) => stack.api.call("DELETE", `/applications/${id}`);
 
 describe("a new tenant of the sandbox", () => {
-  it("has a market of twelve symbols at once, whose prices are never stale", async () => {
+  it("has a market of twenty symbols at once, whose prices are never stale", async () => {
     const { api } = await stack.newApplication();
     const { body } = await api.call<{ data: { symbol: string }[] }>("GET", "/symbols");
     const names = body.data.map(({ symbol }) => symbol);
-    expect(names).toHaveLength(12);
+    expect(names).toHaveLength(20);
     const quotes = await api.call<{ data: { stale: boolean; source: string }[] }>("GET", `/quotes?symbols=${names}`);
     expect(quotes.body.data.map(({ stale, source }) => `${stale} ${source}`)).toEqual(names.map(() => "false sandbox"));
   });

@@ -35,6 +35,8 @@ function instrument(terms: Terms): Instrument {
   };
 }
 
+const perLot = { type: "per_lot", amount: "3.50", currency: "USD" } as const;
+
 type Pair = Pick<Terms, "symbol" | "description" | "bid" | "ask"> & {
   readonly swap: readonly [long: string, short: string];
   readonly max_leverage?: number | null;
@@ -60,7 +62,7 @@ function pair({ swap: [long, short], max_leverage = null, ...names }: Pair): Ins
     lot_max: "100.00",
     lot_step: "0.01",
     max_leverage,
-    commission: { type: "per_lot", amount: "3.50", currency: "USD" },
+    commission: perLot,
     swap: { type: "points", long, short, triple_day: "wednesday", rollover_time: "22:00" },
     stops_level: 10,
     sessions: always,
@@ -69,117 +71,143 @@ function pair({ swap: [long, short], max_leverage = null, ...names }: Pair): Ins
 
 const overnight = { type: "percent_annual", triple_day: "friday", rollover_time: "22:00" } as const;
 
-const metal = instrument({
-  symbol: "XAUUSD",
-  description: "Gold vs US Dollar",
-  asset_class: "metal",
-  calc_mode: "cfd",
-  base_currency: "XAU",
-  quote_currency: "USD",
-  digits: 2,
-  pip_size: "0.1",
-  contract_size: "100",
-  lot_min: "0.01",
-  lot_max: "50.00",
-  lot_step: "0.01",
-  max_leverage: 20,
-  commission: { type: "per_lot", amount: "3.50", currency: "USD" },
-  swap: { ...overnight, long: "5.50", short: "1.50", triple_day: "wednesday" },
-  stops_level: 20,
-  sessions: always,
-  bid: "2400.20",
-  ask: "2400.50",
-});
+/** Symbols that are counted in units of what they are called: their margin is a part of their price. */
+const cfd = { calc_mode: "cfd", lot_min: "0.01", lot_max: "50.00", lot_step: "0.01", sessions: always } as const;
+const inDollars = { base_currency: "USD", quote_currency: "USD" } as const;
 
-const oil = instrument({
-  symbol: "UKOIL",
-  description: "Brent Crude Oil",
+const metals = [
+  instrument({
+    ...cfd,
+    symbol: "XAUUSD",
+    description: "Gold vs US Dollar",
+    asset_class: "metal",
+    base_currency: "XAU",
+    quote_currency: "USD",
+    digits: 2,
+    pip_size: "0.1",
+    contract_size: "100",
+    max_leverage: 20,
+    commission: perLot,
+    swap: { ...overnight, long: "5.50", short: "1.50", triple_day: "wednesday" },
+    stops_level: 20,
+    bid: "2400.20",
+    ask: "2400.50",
+  }),
+  instrument({
+    ...cfd,
+    symbol: "XAGUSD",
+    description: "Silver vs US Dollar",
+    asset_class: "metal",
+    base_currency: "XAG",
+    quote_currency: "USD",
+    digits: 3,
+    pip_size: "0.01",
+    contract_size: "5000",
+    max_leverage: 10,
+    commission: perLot,
+    swap: { ...overnight, long: "5.50", short: "1.50", triple_day: "wednesday" },
+    stops_level: 20,
+    bid: "28.500",
+    ask: "28.530",
+  }),
+];
+
+const oil = {
+  ...{ ...cfd, ...inDollars },
   asset_class: "commodity",
-  calc_mode: "cfd",
-  base_currency: "USD",
-  quote_currency: "USD",
   digits: 2,
   pip_size: "0.01",
   contract_size: "1000",
-  lot_min: "0.01",
-  lot_max: "50.00",
-  lot_step: "0.01",
   max_leverage: 10,
   commission: { type: "none", amount: "0", currency: "USD" },
   swap: { ...overnight, long: "6.00", short: "-2.00" },
   stops_level: 5,
-  sessions: always,
-  bid: "78.40",
-  ask: "78.44",
-});
-
-const index = {
-  asset_class: "index",
-  calc_mode: "cfd",
-  digits: 1,
-  pip_size: "1",
-  contract_size: "1",
-  lot_min: "0.1",
-  lot_max: "500.0",
-  lot_step: "0.1",
-  max_leverage: 20,
-  swap: { ...overnight, long: "4.50", short: "1.50" },
-  stops_level: 10,
-  sessions: always,
 } as const;
 
+const oils = [
+  instrument({ ...oil, symbol: "UKOIL", description: "Brent Crude Oil", bid: "78.40", ask: "78.44" }),
+  instrument({ ...oil, symbol: "USOIL", description: "WTI Crude Oil", bid: "74.20", ask: "74.24" }),
+];
+
+type Index = Pick<Terms, "symbol" | "description" | "bid" | "ask"> & {
+  readonly currency: string;
+  readonly max_leverage?: number;
+};
+
+/** An index, one unit of its currency to the point. ESMA caps one that is not major at 10. */
+function index({ currency, max_leverage = 20, ...names }: Index): Instrument {
+  return instrument({
+    ...cfd,
+    ...names,
+    asset_class: "index",
+    base_currency: currency,
+    quote_currency: currency,
+    digits: 1,
+    pip_size: "1",
+    contract_size: "1",
+    lot_min: "0.1",
+    lot_max: "500.0",
+    lot_step: "0.1",
+    max_leverage,
+    commission: { type: "none", amount: "0", currency },
+    swap: { ...overnight, long: "4.50", short: "1.50" },
+    stops_level: 10,
+  });
+}
+
 const indices = [
-  instrument({
-    ...index,
-    symbol: "US500",
-    description: "US 500 Index",
-    base_currency: "USD",
-    quote_currency: "USD",
-    commission: { type: "none", amount: "0", currency: "USD" },
-    bid: "5450.0",
-    ask: "5450.5",
-  }),
-  instrument({
-    ...index,
-    symbol: "GER40",
-    description: "Germany 40 Index",
-    base_currency: "EUR",
-    quote_currency: "EUR",
-    commission: { type: "none", amount: "0", currency: "EUR" },
-    bid: "18500.0",
-    ask: "18501.0",
+  index({ symbol: "US500", description: "US 500 Index", currency: "USD", bid: "5450.0", ask: "5450.5" }),
+  index({ symbol: "GER40", description: "Germany 40 Index", currency: "EUR", bid: "18500.0", ask: "18501.0" }),
+  index({ symbol: "UK100", description: "UK 100 Index", currency: "GBP", bid: "8200.0", ask: "8201.0" }),
+  index({
+    symbol: "SWI20",
+    description: "Switzerland 20 Index",
+    currency: "CHF",
+    max_leverage: 10,
+    bid: "12000.0",
+    ask: "12002.0",
   }),
 ];
 
-const crypto = instrument({
-  symbol: "BTCUSD",
-  description: "Bitcoin vs US Dollar",
+const crypto = {
+  ...cfd,
   asset_class: "crypto",
-  calc_mode: "cfd",
-  base_currency: "BTC",
   quote_currency: "USD",
   digits: 2,
   pip_size: "1",
   contract_size: "1",
   lot_min: "0.001",
-  lot_max: "10.000",
   lot_step: "0.001",
   max_leverage: 2,
   commission: { type: "percent", amount: "0.05", currency: "USD" },
   swap: { ...overnight, long: "15.00", short: "-5.00", triple_day: null },
   stops_level: 100,
-  sessions: always,
-  bid: "64000.00",
-  ask: "64020.00",
-});
+} as const;
 
-const share = instrument({
-  symbol: "AAPL",
-  description: "Apple Inc.",
+const coins = [
+  instrument({
+    ...crypto,
+    symbol: "BTCUSD",
+    description: "Bitcoin vs US Dollar",
+    base_currency: "BTC",
+    lot_max: "10.000",
+    bid: "64000.00",
+    ask: "64020.00",
+  }),
+  instrument({
+    ...crypto,
+    symbol: "ETHUSD",
+    description: "Ether vs US Dollar",
+    base_currency: "ETH",
+    lot_max: "100.000",
+    bid: "3200.00",
+    ask: "3202.00",
+  }),
+];
+
+const share = {
+  ...{ ...cfd, ...inDollars },
   asset_class: "equity",
-  calc_mode: "cfd",
-  base_currency: "USD",
-  quote_currency: "USD",
   digits: 2,
   pip_size: "0.01",
   contract_size: "1",
@@ -191,11 +219,14 @@ const share = instrument({
   swap: { ...overnight, long: "7.00", short: "-1.00" },
   stops_level: 5,
   sessions: exchangeHours,
-  bid: "226.40",
-  ask: "226.45",
-});
+} as const;
 
-/** The market of a new tenant: five majors, a cross, gold, oil, two indices, a crypto currency and a share. */
+const shares = [
+  instrument({ ...share, symbol: "AAPL", description: "Apple Inc.", bid: "226.40", ask: "226.45" }),
+  instrument({ ...share, symbol: "MSFT", description: "Microsoft Corporation", bid: "415.20", ask: "415.28" }),
+];
+
+/** The market of a new tenant: eight currency pairs, and two or more of each other class of ESMA. */
 const instruments: readonly Instrument[] = [
   pair({ symbol: "EURUSD", description: "Euro vs US Dollar", bid: "1.10000", ask: "1.10010", swap: ["-6.20", "1.10"] }),
   pair({
@@ -228,17 +259,32 @@ const instruments: readonly Instrument[] = [
     swap: ["-1.90", "-0.40"],
   }),
   pair({
+    symbol: "NZDUSD",
+    description: "New Zealand Dollar vs US Dollar",
+    bid: "0.61000",
+    ask: "0.61020",
+    max_leverage: 20,
+    swap: ["-1.60", "-0.70"],
+  }),
+  pair({
+    symbol: "USDCAD",
+    description: "US Dollar vs Canadian Dollar",
+    bid: "1.36500",
+    ask: "1.36520",
+    swap: ["2.30", "-6.80"],
+  }),
+  pair({
     symbol: "EURGBP",
     description: "Euro vs Pound Sterling",
     bid: "0.86250",
     ask: "0.86270",
     swap: ["-5.30", "1.60"],
   }),
-  metal,
-  oil,
+  ...metals,
+  ...oils,
   ...indices,
-  crypto,
-  share,
+  ...coins,
+  ...shares,
 ];
 
 /** The symbols that a tenant of the sandbox begins with, and that a reset brings back. */

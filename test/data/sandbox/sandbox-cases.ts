@@ -16,8 +16,8 @@ export const { tenant_id } = caller;
 const begun = new Date(Date.now() - 3_600_000).toISOString();
 
 for (const symbol of seedSymbols(tenant_id, begun)) {
-  // The share keeps the hours of its exchange; here its market is open whenever the tests run.
-  const sessions = symbol.symbol === "AAPL" ? [] : symbol.sessions;
+  // Shares keep the hours of their exchange; here their market is open whenever the tests run.
+  const sessions = symbol.asset_class === "equity" ? [] : symbol.sessions;
   await putItem(api, symbolEntity, { ...symbol, sessions });
 }
 

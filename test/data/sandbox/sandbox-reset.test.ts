@@ -198,8 +198,8 @@ describe("a reset", () => {
     expect(kindsOf(left)).toEqual([...kept, ...own].toSorted());
     expect(ofType(left, "CLIENT").map((item) => text(item, "id"))).toEqual([account.client_id]);
     expect(ofType(left, "LEDGER").map((item) => text(item, "account_id"))).toEqual([account.id]);
-    expect(ofType(left, "SYMBOL")).toHaveLength(12);
-    expect(ofType(left, "QUOTE")).toHaveLength(12);
+    expect(ofType(left, "SYMBOL")).toHaveLength(20);
+    expect(ofType(left, "QUOTE")).toHaveLength(20);
     expect(judgeItems(await scanTable(api.emulator))).toEqual([]);
     expect(ofTenant(after, stranger)).toEqual(others);
     expect(await late.get(`/accounts/${account.id}`)).toMatchObject({ balance: "70.00" });

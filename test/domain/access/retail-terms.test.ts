@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { amendSettings, draftTenant } from "../../../shared/domain/access/tenant.ts";
 import { amendAccount } from "../../../shared/domain/accounts/amend-account.ts";
 import { openAccount } from "../../../shared/domain/accounts/open-account.ts";
+import { formatAmount } from "../../../shared/domain/kernel/money.ts";
 import type { Tenant } from "../../../shared/domain/records/tenant.ts";
 import { seedQuotes, seedSymbols } from "../../../shared/domain/sandbox/seed.ts";
 import {
@@ -89,11 +90,32 @@ describe("any other account", () => {
   });
 });
 
-/** ESMA/2018/796, Annex I: the leverage of one lot that a retail client may have, by symbol. */
-const esma = {
-  ...{ EURUSD: 30, GBPUSD: 30, USDJPY: 30, USDCHF: 30, EURGBP: 30 },
-  ...{ AUDUSD: 20, XAUUSD: 20, US500: 20, GER40: 20 },
-  ...{ UKOIL: 10, AAPL: 5, BTCUSD: 2 },
+/**
+ * ESMA/2018/796, Annex I: the leverage of one lot that a retail client may have, by symbol, and the margin of a lot
+ * that a USD account buys at the first price, by hand: units at the ask, in dollars at the mid of another pair, by the
+ * leverage.
+ */
+const esma: Readonly<Record<string, readonly [cap: number, margin: string]>> = {
+  EURUSD: [30, "3667.00"], // 100,000 x 1.10010
+  GBPUSD: [30, "4250.67"], // 100,000 x 1.27520
+  USDJPY: [30, "3333.33"],
+  USDCHF: [30, "3333.33"],
+  USDCAD: [30, "3333.33"],
+  EURGBP: [30, "3666.83"], // 100,000 x 1.10005
+  AUDUSD: [20, "3301.00"], // 100,000 x 0.66020
+  NZDUSD: [20, "3051.00"], // 100,000 x 0.61020
+  XAUUSD: [20, "12002.50"], // 100 x 2400.50
+  US500: [20, "272.53"], // 5450.5
+  GER40: [20, "1017.60"], // 18501.0 x 1.10005
+  UK100: [20, "522.85"], // 8201.0 x 1.27510
+  XAGUSD: [10, "14265.00"], // 5,000 x 28.530
+  UKOIL: [10, "7844.00"], // 1,000 x 78.44
+  USOIL: [10, "7424.00"], // 1,000 x 74.24
+  SWI20: [10, "1363.71"], // 12002.0 / 0.88010
+  AAPL: [5, "45.29"], // 226.45
+  MSFT: [5, "83.06"], // 415.28
+  BTCUSD: [2, "32010.00"], // 64020.00
+  ETHUSD: [2, "1601.00"], // 3202.00
 };
 
 describe("the sandbox's symbols", () => {
@@ -105,18 +127,17 @@ describe("the sandbox's symbols", () => {
     expect(symbols.map(({ symbol }) => symbol).toSorted()).toEqual(Object.keys(esma).toSorted());
   });
 
-  it.each(Object.entries(esma))("take of one lot of %s the margin of 1:%i", (name, cap) => {
-    const symbol = symbols.find((each) => each.symbol === name);
-    const price = quotes.get(name)?.ask ?? "";
-    if (symbol === undefined) throw new Error(name);
-    const ratio = marginRatio(market, "USD", symbol, price) ?? "";
-    const { account } = accepted(open(european)).result;
-    const leverage = effectiveLeverage(account, symbol);
-    const terms = { lots: "1.00", margin_terms: marginTermsOf(symbol, price, ratio), currency: "USD" } as const;
-    const [over = "1", under = "1"] = ratio.split("/");
-    const units = (Number(symbol.contract_size) * Number(over)) / Number(under);
-    const cents = (units * (symbol.calc_mode === "forex" ? 1 : Number(price)) * 100) / cap;
-    expect([leverage, Number(positionMargin(terms, leverage))]).toEqual([cap, Math.round(Number(cents.toFixed(6)))]);
-    expect(positionMargin(terms, account.leverage)).toBe(positionMargin(terms, cap));
-  });
+  it.each(Object.entries(esma).map(([name, terms]) => [name, ...terms] as const))(
+    "take of one lot of %s the margin of 1:%i, %s",
+    (name, cap, margin) => {
+      const symbol = symbols.find((each) => each.symbol === name);
+      const price = quotes.get(name)?.ask ?? "";
+      if (symbol === undefined) throw new Error(name);
+      const ratio = marginRatio(market, "USD", symbol, price) ?? "";
+      const { account } = accepted(open(european, { leverage: 30 })).result;
+      const terms = { lots: "1.00", margin_terms: marginTermsOf(symbol, price, ratio), currency: "USD" } as const;
+      const taken = formatAmount(positionMargin(terms, account.leverage), "USD");
+      expect([effectiveLeverage(account, symbol), taken]).toEqual([cap, margin]);
+    },
+  );
 });

@@ -17,18 +17,18 @@ const market = { symbols: new Map(symbols.map((symbol) => [symbol.symbol, symbol
 const later = "2027-03-01T03:00:00.000Z";
 
 describe("the market that a sandbox begins with", () => {
-  it("has twelve symbols of six classes, each with a price", () => {
+  it("has twenty symbols of six classes, each with a price", () => {
     expect(symbols.map(({ symbol }) => symbol)).toEqual([...quotes.keys()]);
-    expect(quotes.size).toBe(12);
+    expect(quotes.size).toBe(20);
     expect(new Set(symbols.map(({ asset_class }) => asset_class))).toEqual(
       new Set(["forex", "metal", "commodity", "index", "crypto", "equity"]),
     );
   });
 
-  it("never closes, but for the share, which keeps the hours of its exchange", () => {
+  it("never closes, but for the shares, which keep the hours of their exchange", () => {
     const sunday = symbols.filter((symbol) => !isMarketOpen(symbol, "2026-11-22T12:00:00.000Z"));
-    expect(sunday.map(({ symbol }) => symbol)).toEqual(["AAPL"]);
-    expect(symbols.filter((symbol) => isMarketOpen(symbol, "2026-11-23T15:00:00.000Z"))).toHaveLength(12);
+    expect(sunday.map(({ symbol }) => symbol)).toEqual(["AAPL", "MSFT"]);
+    expect(symbols.filter((symbol) => isMarketOpen(symbol, "2026-11-23T15:00:00.000Z"))).toHaveLength(20);
   });
 
   it("converts every symbol into every currency of an account", () => {

@@ -90,7 +90,7 @@ export function SymbolsPage() {
             selected={opened}
             empty={{
               title: "No symbols",
-              text: "Symbols come from a feed source (item symbol); a new brokerage of the sandbox has twelve.",
+              text: "Symbols come from a feed source (item symbol); a new brokerage of the sandbox has twenty.",
             }}
           />
         }
