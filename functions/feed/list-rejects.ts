@@ -1,6 +1,6 @@
 import { rejectBody } from "../../shared/domain/feed/records.ts";
 import type { FeedReject } from "../../shared/domain/records/feed-item.ts";
-import { matching } from "../../shared/http/filters.ts";
+import { and, inRange, matching } from "../../shared/http/filters.ts";
 import { list } from "../../shared/http/operations.ts";
 import { pageReply, pageRequest } from "../../shared/http/page.ts";
 import { listFeedRejects } from "../../shared/routes/feed.ts";
@@ -11,10 +11,10 @@ import { tradingRef } from "../../shared/trading/items.ts";
 /** `GET /feed/sources/{id}/rejects` */
 export const handler = await list(listFeedRejects, async ({ path, caller, place, query, load }) => {
   const { id } = path;
-  const request = { ...pageRequest(place, "seq"), ...matching({ status: "open", ...query }, ["status"]) };
+  const keep = and(matching({ status: "open", ...query }, ["status"]), inRange(query, "created"));
   const [{ source }, page] = await Promise.all([
     load({ source: tradingRef.feedSource(id) }),
-    pageOfPartition<FeedReject>(feedRejects.partition(caller.tenant_id, id), request),
+    pageOfPartition<FeedReject>(feedRejects.partition(caller.tenant_id, id), { ...pageRequest(place, "seq"), ...keep }),
   ]);
   return source && pageReply(place, page, rejectBody);
 });

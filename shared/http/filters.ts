@@ -45,7 +45,7 @@ export function partitionsOf(
 }
 
 /** Timestamps that lists filter by range: `created_from` (inclusive) and `created_to` (exclusive). */
-type FilteredTime = "created" | "open" | "close";
+type FilteredTime = "created" | "completed" | "open" | "close" | "opened";
 
 /** Bounds of a list that is sorted by a timestamp, as the first characters of a ULID. */
 export function boundsBy(query: Query, moment: FilteredTime): Pick<PageRequest, "floor" | "ceiling"> {
@@ -111,8 +111,10 @@ export function inRange(query: Query, moment: FilteredTime): Pick<PageRequest, "
 
 const momentFields: Readonly<Record<FilteredTime, string>> = {
   created: "created_at",
+  completed: "completed_at",
   open: "open_at",
   close: "close_at",
+  opened: "opened_at",
 };
 
 /**

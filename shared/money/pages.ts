@@ -9,7 +9,7 @@ import type { FeedSource } from "../domain/records/feed-source.ts";
 import type { Operator } from "../domain/records/operator.ts";
 import type { Tenant } from "../domain/records/tenant.ts";
 import type { Transaction } from "../domain/records/transaction.ts";
-import { and, listParameter, matching, resourcePage } from "../http/filters.ts";
+import { and, boundsBy, inRange, listParameter, matching, resourcePage } from "../http/filters.ts";
 import { type ListPlace, pageRequest } from "../http/page.ts";
 import { limits } from "../limits.ts";
 import { env } from "../runtime/env.ts";
@@ -42,8 +42,13 @@ export function pageOfTransactions(
   place: ListPlace,
   { index, partitions, owner = {} }: TransactionSource,
 ): Promise<Page<Transaction>> {
-  const request = resourcePage(place, transactionFilters);
-  const { external_id } = place.query;
+  const { query } = place;
+  const created = resourcePage(place, transactionFilters);
+  // Nothing is completed before it is created, so what was created later is not read.
+  const [ceiling] = [created, boundsBy(query, "completed")].flatMap((each) => each.ceiling ?? []).toSorted();
+  const bounds = ceiling === undefined ? {} : { ceiling };
+  const request = { ...created, ...bounds, ...and(created, inRange(query, "completed")) };
+  const { external_id } = query;
   if (external_id === undefined) return pageOfIndex<Transaction>(index, partitions, request);
   const own = and(request, matching(owner, Object.keys(owner)));
   const named = { kind: "transaction_external_id", values: [external_id] } as const;
@@ -138,4 +143,13 @@ async function activeApplications(tenant: string): Promise<readonly Application[
 }
 
 /** Filters of every list of transactions. */
-const transactionFilters = ["kind", "status", "account_id", "client_id", "method", "external_id", "provider_reference"];
+const transactionFilters = [
+  "kind",
+  "status",
+  "account_id",
+  "client_id",
+  "method",
+  "currency",
+  "external_id",
+  "provider_reference",
+];

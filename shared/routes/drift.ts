@@ -58,7 +58,9 @@ export const listSnapshots = route({
   path: "/feed/sources/{id}/snapshots",
   tag: "Drift",
   summary: "List snapshots",
-  description: "Snapshots of the last 30 days with what their parts came to. By default, newest items first.",
+  description:
+    "Snapshots of the last 30 days with what their parts came to. By default, newest items first. A page examines a " +
+    "limited number of snapshots for `created_from` and `created_to`.",
   file: "feed/list-snapshots",
   scope: "feed:read",
   grants: ["read", "query", "query:list"],

@@ -289,7 +289,7 @@ export const listFeedRejects = route({
   summary: "List rejected items",
   description:
     "Rejected items as received, with the reason of the last attempt. Oldest first. Open rejects only, unless " +
-    "`status` names another state.",
+    "`status` names another state. A page examines a limited number of rejects for `created_from` and `created_to`.",
   file: "feed/list-rejects",
   scope: "feed:read",
   grants: ["read", "query"],

@@ -40,7 +40,9 @@ export const listTransactions = route({
   path: "/transactions",
   tag: "Transactions",
   summary: "List transactions",
-  description: "Newest first. To list transactions that await a decision, filter with `status=pending,approved`.",
+  description:
+    "Newest first. To list transactions that await a decision, filter with `status=pending,approved`. Of those that " +
+    "were created before `completed_to`, a page examines a limited number for the range of `completed_at`.",
   file: "transactions/list",
   scope: "transactions:read",
   grants: ["query:list", "query:state", "query:owner", "query:client", "read"],

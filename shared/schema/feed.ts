@@ -4,7 +4,7 @@ import { clipped } from "../text.ts";
 import { described } from "./described.ts";
 import type { FeedAccountUpdate, FeedDealReversal, FeedPositionUpdate } from "./feed/items.ts";
 import { PlatformId, SignedMoney } from "./feed/members.ts";
-import { CalendarDate, id, ownFields, PlatformTime, pageParameters, setOf, Timestamp } from "./fields.ts";
+import { CalendarDate, createdRange, id, ownFields, PlatformTime, pageParameters, setOf, Timestamp } from "./fields.ts";
 import { Decimal, SignedDecimal, SymbolName, symbolTerms } from "./symbol.ts";
 import { Side } from "./trade.ts";
 import { platformKinds, StatusReason } from "./transaction.ts";
@@ -248,6 +248,7 @@ export const FeedQuoteReceipt = z.object({
 /** Query of `GET /feed/sources/{id}/rejects`. */
 export const ListFeedRejectsQuery = z.strictObject({
   ...pageParameters,
+  ...createdRange,
   status: described(z.optional(setOf(["open", "resolved"])), "Statuses, separated by commas."),
   sort: described(z.optional(z.enum(["seq"])), "Sort order; a leading hyphen means descending."),
 });

@@ -1,7 +1,17 @@
 import * as z from "zod/mini";
 import { clientExpansion, expandedClient } from "./client.ts";
 import { described } from "./described.ts";
-import { Currency, currencyText, id, Money, ownFields, pageParameters, setOf, Timestamp } from "./fields.ts";
+import {
+  Currency,
+  currencyText,
+  id,
+  Money,
+  ownFields,
+  pageParameters,
+  setOf,
+  Timestamp,
+  TimestampInput,
+} from "./fields.ts";
 import { Decimal, SignedDecimal, SymbolName, symbolNames } from "./symbol.ts";
 import { Conversion, Side } from "./trade.ts";
 
@@ -9,6 +19,8 @@ const filters = {
   ...pageParameters,
   symbol: described(z.optional(symbolNames()), "Symbol names, separated by commas."),
   side: described(z.optional(setOf(Side.options)), "Sides, separated by commas."),
+  opened_from: described(z.optional(TimestampInput), "Opened at or after this time."),
+  opened_to: described(z.optional(TimestampInput), "Opened before this time."),
   sort: described(z.optional(z.enum(["-opened_at", "opened_at"])), "Sort order; a leading hyphen means descending."),
 };
 

@@ -192,6 +192,9 @@ const ofAccount = {
   kind: described(z.optional(setOf(TransactionKind.options)), "Transaction types, separated by commas."),
   status: described(z.optional(setOf(TransactionStatus.options)), "Transaction statuses, separated by commas."),
   method: described(z.optional(setOf(Method.options)), "Payment methods, separated by commas."),
+  currency: described(z.optional(setOf(Currency.options)), "Currency codes, separated by commas."),
+  completed_from: described(z.optional(TimestampInput), "Completed at or after this time, also if returned since."),
+  completed_to: described(z.optional(TimestampInput), "Completed before this time, also if returned since."),
   external_id: described(
     z.optional(identifier(64)),
     "Your own identifier, without invisible characters; unique per resource type.",

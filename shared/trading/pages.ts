@@ -85,7 +85,8 @@ export async function pageOfPositions(tenant: string, place: ListPlace, accountI
         ? { index: "state", partitions: symbols.map((symbol) => positions.ofSymbol(tenant, symbol)) }
         : { index: "list", partitions: [positions.all(tenant)] };
   const filters = index === "state" ? positionFilters.filter((name) => name !== "symbol") : positionFilters;
-  const request: PageRequest = { ...pageRequest(place, "-opened_at"), ...matching(query, filters) };
+  const bounds = boundsBy(query, "opened");
+  const request: PageRequest = { ...pageRequest(place, "-opened_at"), ...bounds, ...matching(query, filters) };
   const page = await pageOfEntries(index, partitions, request, ["account_id", "currency", "facets"]);
   const needs = page.items.map(({ item }) => ({
     symbol: String(item["symbol"]),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { limits } from "../../shared/limits.ts";
 import { newId } from "../../shared/runtime/ids.ts";
-import { accounts, clients, symbols } from "../../shared/table/entities.ts";
+import { accounts, clients, symbols, transactions } from "../../shared/table/entities.ts";
 import { brokerage, clientRequest } from "../support/builders/brokerage.ts";
 import { someSymbol } from "../support/builders/trading.ts";
 import { putItem, putItems, putMarket, putQuote, writeOf } from "../support/builders/trading-data.ts";
@@ -74,6 +74,21 @@ describe("among many, those in a state are found without a look at the others", 
       writeOf(api, accounts, { ...opened, id: newId("acc"), number: String(n) }),
     ]);
     await putItems(api, writes.flat());
+  });
+
+  it("transactions that were completed long ago: none that was created since", async () => {
+    const other = newCaller();
+    const made = await brokerage(api, other).deposit(await brokerage(api, other).account(), "1.00");
+    const [stored] = await findAll(transactions, [transactions.key(other.tenant_id, made.id)]);
+    if (stored === undefined) throw new Error("Nothing was made.");
+    const days = Array.from({ length: many }, (_, n) => new Date(Date.UTC(2025, 0, 1, n)).toISOString());
+    const writes = days.map((at) => {
+      const done = { status: "completed", created_at: at, completed_at: at } as const;
+      return writeOf(api, transactions, { ...stored, ...done, id: newId("txn", Date.parse(at)) });
+    });
+    await putItems(api, writes);
+    const cost = await costOf("GET", `/transactions?completed_from=${days[4]}&completed_to=${days[9]}`, {}, other);
+    expect(cost).toEqual(most("Query BatchGetItem", 5, 0));
   });
 
   it("clients: one read of each of the partitions that may hold one, and no other", async () => {

@@ -139,12 +139,18 @@ const lists: readonly List[] = [
 /** Filters that take several words; the others take one text, commas and all. */
 const sets = new Set(["status", "verification_status", "type", "currency", "kind", "method", "margin_status"]);
 
+/** A bound of a range: `created_from`. */
+const bound = /^(\w+)_(from|to)$/;
+
 type Query = Readonly<Record<string, string>>;
 
 function meets(list: List, item: Item, query: Query): boolean {
   return Object.entries(query).every(([name, wanted]) => {
-    if (name === "created_from") return Date.parse(item.created_at) >= Date.parse(wanted);
-    if (name === "created_to") return Date.parse(item.created_at) < Date.parse(wanted);
+    const [, member = "", end] = bound.exec(name) ?? [];
+    // An item without such a moment is in no range.
+    const at = Date.parse(item[`${member}_at`]);
+    if (end === "from") return at >= Date.parse(wanted);
+    if (end === "to") return at < Date.parse(wanted);
     if (name === "after_sequence") return Number(item.sequence) > Number(wanted);
     const value = list.looksAt?.[name]?.(item) ?? item[name];
     const words = sets.has(name) ? wanted.split(",") : [wanted];
@@ -170,21 +176,32 @@ function valuesFor(list: List, name: string, all: readonly Item[]): string[] {
 
 const generic = new Set(["limit", "cursor", "sort", "created_from", "created_to"]);
 
-/** Every filter by itself, ranges that begin and end at the very moment of an item, and combinations of them. */
-function queriesOf(list: List, filters: readonly string[], all: readonly Item[]): Query[] {
-  const single = filters.flatMap((name) => valuesFor(list, name, all).map((value) => ({ [name]: value })));
-  const moments = all.map(({ created_at }) => created_at as string).toSorted();
+/** Ranges of a moment that begin and end at the very moment of an item. */
+function rangesOf(member: string, all: readonly Item[]): Query[] {
+  const moments = all.flatMap((item) => (item[`${member}_at`] as string | null) ?? []).toSorted();
   const at = (share: number) => moments[Math.floor((moments.length - 1) * share)] ?? "";
   const elsewhere = `${new Date(Date.parse(at(0.5)) + 3_600_000).toISOString().slice(0, -1)}+01:00`;
-  const ranges: Query[] = [
-    { created_from: at(0.5) },
-    { created_to: at(0.5) },
-    { created_from: elsewhere },
-    { created_from: at(0.25), created_to: at(0.75) },
-    { created_from: at(0.75), created_to: at(0.25) },
-    { created_from: at(0.5), created_to: at(0.5) },
-    { created_from: "1960-01-01T00:00:00Z", created_to: "2999-01-01T00:00:00Z" },
+  const range = (from?: string, to?: string): Query => ({
+    ...(from === undefined ? {} : { [`${member}_from`]: from }),
+    ...(to === undefined ? {} : { [`${member}_to`]: to }),
+  });
+  return [
+    range(at(0.5)),
+    range(undefined, at(0.5)),
+    range(elsewhere),
+    range(at(0.25), at(0.75)),
+    range(at(0.75), at(0.25)),
+    range(at(0.5), at(0.5)),
+    range("1960-01-01T00:00:00Z", "2999-01-01T00:00:00Z"),
   ];
+}
+
+/** Every filter by itself, ranges of each moment, and combinations of them. */
+function queriesOf(list: List, names: readonly string[], all: readonly Item[]): Query[] {
+  const filters = names.filter((name) => !generic.has(name) && !bound.test(name));
+  const members = [...new Set(names.flatMap((name) => bound.exec(name)?.[1] ?? []))];
+  const single = filters.flatMap((name) => valuesFor(list, name, all).map((value) => ({ [name]: value })));
+  const ranges = members.flatMap((member) => rangesOf(member, all));
   const pick = <T>(from: readonly T[], index: number): T[] => from.slice(index % from.length).slice(0, 1);
   const mixed = Array.from({ length: 8 }, (_, index) => [
     ...pick(single, index * 5),
@@ -239,7 +256,6 @@ beforeAll(async () => {
 describe.each(lists.map((list) => [list.id, list] as const))("every filter and sort of %s", (_, list) => {
   const row = routes.find(({ id }) => id === list.id);
   const parameters = Object.keys((row?.query as unknown as { shape?: object })?.shape ?? {});
-  const filters = parameters.filter((name) => !generic.has(name));
 
   it("is the full list filtered and sorted by hand, walked forward and back, each item once", async () => {
     const path = (row?.path ?? "").replace("{id}", place[row?.path.split("/")[1] ?? ""] ?? "");
@@ -250,7 +266,7 @@ describe.each(lists.map((list) => [list.id, list] as const))("every filter and s
     const upward = all.toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
     const name = { list_ledger: "balance_version", list_events: "sequence" }[list.id] ?? "created_at";
     const before = calls;
-    const queries = queriesOf(list, filters, all);
+    const queries = queriesOf(list, parameters, all);
     for (const [index, query] of [{}, {}, ...queries].entries()) {
       // A walk goes there and back, so that each query reads the index both ways, whichever way it begins.
       for (const sort of thorough ? [name, `-${name}`] : [index % 2 === 0 ? name : `-${name}`]) {

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
-import { ownFields, PlatformTime, pageParameters, Timestamp } from "../fields.ts";
+import { createdRange, ownFields, PlatformTime, pageParameters, Timestamp } from "../fields.ts";
 import { Decimal, SignedDecimal, SymbolName } from "../symbol.ts";
 import { Side } from "../trade.ts";
 import { PlatformId } from "./members.ts";
@@ -104,6 +104,7 @@ export const FeedSnapshot = z.object({
 /** Query of `GET /feed/sources/{id}/snapshots`. */
 export const ListSnapshotsQuery = z.strictObject({
   ...pageParameters,
+  ...createdRange,
   sort: described(z.optional(z.enum(["-as_of_seq", "as_of_seq"])), "Sort order; a leading hyphen means descending."),
 });
 

@@ -32,6 +32,7 @@ export const transactions = {
     owner_sk: ulidOf(item.id),
     client_pk: transactions.ofClient(item.tenant_id, item.client_id),
     client_sk: ulidOf(item.id),
+    ...(item.completed_at === null ? {} : { facets: { completed_at: item.completed_at } }),
     ...transactionDue(item),
   }),
 } satisfies Entity<Transaction> & Record<string, unknown>;

@@ -105,11 +105,26 @@ describe("trades", () => {
     expect(ids(await all(address))).toEqual(ids(sorted(closed, "-close_at")));
   });
 
+  it("that are open, as positions, likewise: of all, of a symbol and of an account", async () => {
+    const whole = await all("/positions?sort=opened_at");
+    const [from, to] = [whole[1].opened_at, whole.at(-1).opened_at];
+    for (const [address, own] of [
+      ["/positions?", whole],
+      [`/positions?symbol=${whole[1].symbol}&`, whole.filter(({ symbol }) => symbol === whole[1].symbol)],
+      [`/accounts/${traded[0].id}/positions?`, whole.filter(({ account_id }) => account_id === traded[0].id)],
+    ] as const) {
+      const within = own.filter(({ opened_at }) => opened_at >= from && opened_at < to);
+      expect(within.length).toBeGreaterThan(0);
+      expect(ids(await all(`${address}sort=opened_at&opened_from=${from}&opened_to=${to}`))).toEqual(ids(within));
+    }
+  });
+
   it("and positions and orders refuse what no item can meet", async () => {
     for (const address of [
       "/trades?symbol=eur%7Cusd",
       "/trades?sort=close_at",
       "/trades?open_from=yesterday",
+      "/positions?opened_to=tomorrow",
       "/positions?side=long",
       "/orders?status=open",
       "/accounts/metrics?account_ids=acc_1",
