@@ -7,6 +7,7 @@ import { buildOpenApi, printOpenApi } from "../../shared/openapi/build.ts";
 import { type JsonObject, narrow, type OpenApi, type Operation } from "../../shared/openapi/document.ts";
 import { replyExamples } from "../../shared/openapi/examples.ts";
 import { operationIdOf } from "../../shared/openapi/links.ts";
+import { openEnum } from "../../shared/openapi/open-enums.ts";
 import { componentName, itemOf } from "../../shared/openapi/schemas.ts";
 import { tagTexts } from "../../shared/openapi/texts.ts";
 import { routes } from "../../shared/routes/index.ts";
@@ -303,13 +304,25 @@ describe.each(routes.map((row) => [`${row.method} ${row.path}`, row] as const))(
   });
 });
 
-describe("a value that an answer's member does not have by the document", () => {
-  const account = replyExamples["TradingAccount"] as JsonObject;
+/** The open lists of values below the components, each with its place as a reference into them. */
+function openListsIn(node: unknown, place = ""): (readonly [place: string, words: readonly string[]])[] {
+  if (typeof node !== "object" || node === null) return [];
+  const words = (node as JsonObject)[openEnum];
+  const own = Array.isArray(words) ? [[place.slice(1), words as string[]] as const] : [];
+  const inner = Object.entries(node).filter(([step]) => step !== openEnum && !step.startsWith("example"));
+  return [...own, ...inner.flatMap(([step, value]) => openListsIn(value, `${place}/${step.replaceAll("/", "~1")}`))];
+}
 
-  it.each(["status", "type", "margin_status", "currency", "trading_mode"])("fails the tests as %s", (member) => {
-    expect(documentedFaults("TradingAccount", { ...account, [member]: `${account[member]}x` })).toEqual([
-      expect.stringContaining(`/${member} must be equal to one of the allowed values`),
-    ]);
+const oneOfThem = expect.stringContaining("must be equal to one of the allowed values");
+
+describe("a value that an answer's member does not have by the document", () => {
+  it("fails the tests, misspelt, in every open list of values, and each value passes", () => {
+    const open = openListsIn(document.components.schemas);
+    expect(open.length).toBeGreaterThan(100);
+    for (const [place, words] of open) {
+      for (const word of words) expect([place, word, documentedFaults(place, word)]).toEqual([place, word, []]);
+      expect([place, documentedFaults(place, `${words[0]}x`)]).toEqual([place, [oneOfThem]]);
+    }
   });
 
   it("fails the tests where null is allowed, and null passes", () => {
