@@ -127,7 +127,8 @@ describe("a search over many clients", () => {
     ]);
     const drawn = fc.sample(
       fc.record({
-        text: fc.constantFrom(...texts),
+        // As a place: fifty thousand clients have more texts than a call takes arguments.
+        text: fc.nat(texts.length - 1).map((place) => texts[place] ?? ""),
         length: fc.integer({ min: 2, max: 20 }),
         limit: fc.constantFrom(1, 8, 25),
         form: fc.constantFrom("as it is", "upper", "decomposed"),

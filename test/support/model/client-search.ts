@@ -39,31 +39,60 @@ export function modelFold(text: string, kept: boolean): string {
     .join("");
 }
 
+/** A text that a client is found by, and the part of an identifier that breaks ties. */
+type Found = readonly [text: string, of: string];
+
+interface Texts {
+  readonly email: Found;
+  readonly names: readonly Found[];
+  readonly phones: readonly Found[];
+  readonly numbers: readonly Found[];
+}
+
+const folded = new WeakMap<ModelClient, Texts>();
+
+/** The texts that a client is found by, folded once: each of many searches looks at every client. */
+function textsOf(client: ModelClient): Texts {
+  const known = folded.get(client);
+  if (known !== undefined) return known;
+  const { id, first_name: first, last_name: last, company_name: company, phone, accounts } = client;
+  const words = modelFold(company ?? last ?? "", false).split(" ");
+  const names = [
+    modelFold(company ?? `${first ?? ""} ${last ?? ""}`, false),
+    modelFold(`${last ?? ""} ${first ?? ""}`, false),
+    ...(words.length > 1 ? [words.at(-1) ?? ""] : []),
+  ];
+  const texts = {
+    email: [modelFold(client.email, true), id],
+    names: names.map((text): Found => [text, id]),
+    phones: phone === null ? [] : [[phone.slice(1), id] as const],
+    numbers: accounts.map(({ id: of, number }): Found => [number, of]),
+  } as const;
+  folded.set(client, texts);
+  return texts;
+}
+
 /** The identifiers of the clients that a search finds, in its order, and no more than asked for. */
 export function modelSearch(all: readonly ModelClient[], search: string, limit: number) {
   const [name, email] = [modelFold(search, false), modelFold(search, true)];
   const digits = search.replace(/[\s+]/g, "");
   const isEmail = search.includes("@");
   const isDigits = /^\d+$/.test(digits);
-  const places: { id: string; place: string }[] = [];
+  const places: { id: string; place: Buffer }[] = [];
   for (const client of all) {
-    const { id, first_name: first, last_name: last, company_name: company } = client;
-    const add = (text: string, prefix: string, of = id) => {
-      const folded = [...text].slice(0, 64).join("");
-      if (folded !== "" && folded.startsWith(prefix)) places.push({ id, place: `${folded}\t${of.slice(4)}` });
+    const { id } = client;
+    const add = ([whole, of]: Found, prefix: string) => {
+      const text = [...whole].slice(0, 64).join("");
+      if (text !== "" && text.startsWith(prefix)) places.push({ id, place: Buffer.from(`${text}\t${of.slice(4)}`) });
     };
-    add(modelFold(client.email, true), email);
+    const texts = textsOf(client);
+    add(texts.email, email);
     if (isEmail) continue;
-    const whole = modelFold(company ?? `${first ?? ""} ${last ?? ""}`, false);
-    const words = modelFold(company ?? last ?? "", false).split(" ");
-    add(whole, name);
-    add(modelFold(`${last ?? ""} ${first ?? ""}`, false), name);
-    if (words.length > 1) add(words.at(-1) ?? "", name);
-    if (isDigits && client.phone !== null) add(client.phone.slice(1), digits);
-    if (isDigits && digits.length > 2) for (const { id: of, number } of client.accounts) add(number, digits, of);
+    for (const each of texts.names) add(each, name);
+    if (isDigits) for (const each of texts.phones) add(each, digits);
+    if (isDigits && digits.length > 2) for (const each of texts.numbers) add(each, digits);
   }
-  const bytes = (text: string) => Buffer.from(text);
-  const sorted = places.sort((one, other) => Buffer.compare(bytes(one.place), bytes(other.place))).map(({ id }) => id);
+  const sorted = places.sort((one, other) => Buffer.compare(one.place, other.place)).map(({ id }) => id);
   const exact = all.filter(({ external_id }) => external_id === search.trim().normalize("NFC")).map(({ id }) => id);
   const ids = [...new Set([...exact, ...sorted])];
   return { ids: ids.slice(0, limit), has_more: ids.length > limit };
