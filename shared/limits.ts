@@ -277,6 +277,12 @@ export const limits = {
     /** Accounts per client: client lists merge over them, so they are bounded. */
     max_accounts: 50,
   },
+  verification: {
+    /** Reasons of one rejection. */
+    max_reasons: 10,
+    /** Characters of a comment for the client. */
+    max_comment: 500,
+  },
   commit: {
     /** Keys of one BatchGetItem (DynamoDB). */
     keys_per_read: 100,

@@ -69,8 +69,11 @@ export const updateClient = route({
   summary: "Update a client",
   description:
     "A merge patch (RFC 7396): null removes an optional field. Verifying a client requires the scope " +
-    "`clients:verify`. A verification that has expired is renewed by the status `verified`, not by a later " +
-    "`expires_at` alone; one that another system made is recorded with its `verified_at`.",
+    "`clients:verify`, and so does every member of `verification`. A change of the status starts clean: what the " +
+    "request does not say of `checks`, `comment` and the rejection is empty. A verification that has expired is " +
+    "renewed by the status `verified` with a new `expires_at`, not by a later `expires_at` alone; one that holds is " +
+    "renewed by the status `verified` with `verified_at`. After a rejection with `retry_allowed` false only " +
+    "`clients:verify` goes on.",
   file: "clients/update",
   scope: "clients:write",
   further_scopes: ["clients:verify"],

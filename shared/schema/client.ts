@@ -27,7 +27,8 @@ export const clientStatuses = ["active", "suspended", "closed"] as const;
 const Status = z.enum(clientStatuses);
 /** How far the verification of a client may be. */
 export const verificationStatuses = ["unverified", "pending", "verified", "rejected", "expired"] as const;
-const VerificationStatus = z.enum(verificationStatuses);
+/** How far a verification is. */
+export const VerificationStatus = z.enum(verificationStatuses);
 
 /** Why a verification was rejected. */
 export const RejectionReason = z.enum([
@@ -42,6 +43,24 @@ export const RejectionReason = z.enum([
   "document_unreadable",
   "other",
 ]);
+
+/** Parts of an identity that can be checked. */
+export const IdentityCheck = z.enum([
+  "identity_document",
+  "liveness",
+  "address",
+  "phone",
+  "email",
+  "sanctions",
+  "pep",
+  "adverse_media",
+  "source_of_funds",
+  "company",
+]);
+const { max_reasons, max_comment } = limits.verification;
+const checksText = "Checks that passed; one that failed is a reason of a rejection.";
+const retryText = "Of a rejection: whether the client may be asked again; false is final.";
+const commentText = "Comment for the client; events carry it.";
 
 const Address = z.strictObject({
   line1: described(text(200), "Street and number."),
@@ -166,10 +185,13 @@ const VerificationPatch = z.strictObject({
     z.optional(z.nullable(TimestampInput)),
     "Expiry of the verification, in the future if the client is verified; null if it does not expire.",
   ),
+  checks: described(z.optional(z.array(IdentityCheck).check(z.maxLength(IdentityCheck.options.length))), checksText),
   rejection_reasons: described(
-    z.optional(z.array(RejectionReason).check(z.maxLength(10))),
+    z.optional(z.array(RejectionReason).check(z.maxLength(max_reasons))),
     "Reasons why the verification was rejected.",
   ),
+  retry_allowed: described(z.optional(z.nullable(z.boolean())), `${retryText} True if omitted.`),
+  comment: described(z.optional(z.nullable(text(max_comment))), commentText),
 });
 
 /** `PATCH /clients/{id}`, a merge patch (RFC 7396). */
@@ -221,6 +243,27 @@ export const ListClientsQuery = z.strictObject({
   sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
 });
 
+/** Result of a verification in responses. */
+export const Verification = z.object({
+  level: described(z.enum(["none", "basic", "full"]), "Level of the verification."),
+  provider: described(z.nullable(z.string()), "Identity verification provider."),
+  reference: described(z.nullable(z.string()), "The provider's reference."),
+  submitted_at: described(z.nullable(Timestamp), "Time at which verification was requested; null if it was not."),
+  verified_at: described(z.nullable(Timestamp), "Time of verification; null before."),
+  verified_by: described(
+    z.nullable(z.string()),
+    "Identifier of the application or operator that verified the client; null before.",
+  ),
+  expires_at: described(
+    z.nullable(Timestamp),
+    "Expiry of the verification: from then on the status is `expired`; null if it does not expire.",
+  ),
+  checks: described(z.array(IdentityCheck), checksText),
+  rejection_reasons: described(z.array(RejectionReason), "Reasons why the verification was rejected."),
+  retry_allowed: described(z.nullable(z.boolean()), `${retryText} Null unless rejected.`),
+  comment: described(z.nullable(z.string()), commentText),
+});
+
 /** A client in responses. */
 export const BrokerageClient = z.object({
   id: described(z.string(), "Identifier, assigned by the service."),
@@ -244,25 +287,7 @@ export const BrokerageClient = z.object({
   ),
   closed_at: described(z.nullable(Timestamp), "Time of closing; null while the client is not closed."),
   verification_status: described(VerificationStatus, "Verification status of the client."),
-  verification: described(
-    z.object({
-      level: described(z.enum(["none", "basic", "full"]), "Level of the verification."),
-      provider: described(z.nullable(z.string()), "Identity verification provider."),
-      reference: described(z.nullable(z.string()), "The provider's reference."),
-      submitted_at: described(z.nullable(Timestamp), "Time at which verification was requested; null if it was not."),
-      verified_at: described(z.nullable(Timestamp), "Time of verification; null before."),
-      verified_by: described(
-        z.nullable(z.string()),
-        "Identifier of the application or operator that verified the client; null before.",
-      ),
-      expires_at: described(
-        z.nullable(Timestamp),
-        "Expiry of the verification: from then on the status is `expired`; null if it does not expire.",
-      ),
-      rejection_reasons: described(z.array(RejectionReason), "Reasons why the verification was rejected."),
-    }),
-    "Result of the verification.",
-  ),
+  verification: described(Verification, "Result of the verification."),
   account_count: described(z.int(), "Number of the client's accounts."),
   ...resourceFields,
 });

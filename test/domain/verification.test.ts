@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { amendClient, expireVerification } from "../../shared/domain/accounts/client.ts";
 import { openAccount } from "../../shared/domain/accounts/open-account.ts";
@@ -13,6 +14,9 @@ import {
   someAccount,
   someClient,
 } from "../support/builders/decisions.ts";
+
+/** Members that a client needs to be submitted. */
+const known = { date_of_birth: "1990-01-01", country: "PT" };
 
 const [past, soon] = ["2026-11-21T06:29:59.999Z", "2026-11-21T06:30:00.001Z"];
 
@@ -61,11 +65,15 @@ describe("a verification", () => {
   const again = ["client.verified", "client.updated"];
   const first = "2026-01-01T00:00:00.000Z";
 
-  it("that has ended is made again by asking for it, and the end of before is not that of the new one", () => {
+  it("that has ended is made again by asking for it with a new end, or with none", () => {
     const patch = { verification_status: "verified" } as const;
     for (const status of ["verified", "pending", "expired"] as const) {
       const client = verified(past, { verification_status: status });
-      expect(amended(client, patch)).toEqual(["verified", null, decisionTime, again]);
+      expect(refused(amendClient(client, patch, decisionContext())).errors).toMatchObject([
+        { pointer: "#/verification/expires_at", code: "required" },
+      ]);
+      const endless = { ...patch, verification: { expires_at: null } };
+      expect(amended(client, endless)).toEqual(["verified", null, decisionTime, again]);
     }
     const until = { ...patch, verification: { expires_at: soon } };
     expect(amended(verified(past), until)).toEqual(["verified", soon, decisionTime, again]);
@@ -93,12 +101,12 @@ describe("a verification", () => {
     expect(amended(closed, { verification: { expires_at: soon } })).toBe("client_closed");
   });
 
-  it("has no end in the past, of a client who is or becomes verified", () => {
+  it("gets no end in the past, whatever the status is", () => {
     for (const expires_at of [past, decisionTime, "2026-11-21T07:30:00.000+01:00"]) {
       const patch: UpdateClient = { verification: { expires_at } };
       expect(amended(verified(soon), patch)).toBe("validation_failed");
       expect(amended(verified(past), { ...patch, verification_status: "verified" })).toBe("validation_failed");
-      expect(amended(someClient(), patch)).toEqual(["unverified", new Date(expires_at).toISOString(), null, updated]);
+      expect(amended(someClient(), patch)).toBe("validation_failed");
     }
   });
 
@@ -149,7 +157,7 @@ describe("a verification of before", () => {
   });
 
   it("takes the place of one that has ended, whose end is not its own", () => {
-    const verification = { verified_at: "2025-01-01T00:00:00Z" };
+    const verification = { verified_at: "2025-01-01T00:00:00Z", expires_at: null };
     const { result } = accepted(amend(verified(past), verification, "verified"));
     expect(result.verification).toMatchObject({ verified_at: "2025-01-01T00:00:00.000Z", expires_at: null });
     expect(accepted(amend(verified(null), {}, "verified")).events).toEqual([]);
@@ -157,7 +165,7 @@ describe("a verification of before", () => {
 
   it.each([
     ["of a client who is not verified", someClient(), { verified_at: past }, undefined, "not_allowed"],
-    ["of one who becomes pending", someClient(), { verified_at: past }, "pending", "not_allowed"],
+    ["of one who becomes pending", someClient(known), { verified_at: past }, "pending", "not_allowed"],
     ["in the future", someClient(), { verified_at: soon }, "verified", "out_of_range"],
     ["that has ended", someClient(), { ...old, expires_at: past }, "verified", "out_of_range"],
   ] as const)("%s is refused", (_, client, verification, status, code) => {
@@ -169,5 +177,161 @@ describe("a verification of before", () => {
     for (const client of [someClient(), verified(null)]) {
       expect(refused(amend(client, { verified_at: past }, "verified", [])).code).toBe("insufficient_scope");
     }
+  });
+});
+
+type Verification = Client["verification"];
+
+/** A client in this state after a decision that left something in every member. */
+function filled(verification_status: Client["verification_status"], more: Partial<Verification> = {}): Client {
+  const verification: Verification = {
+    ...someClient().verification,
+    ...{ level: "basic", provider: "old", reference: "case-1", verified_by: "opr_01JD0000000000000000000001" },
+    ...{ verified_at: "2019-05-01T00:00:00.000Z", checks: ["identity_document"], rejection_reasons: ["pep"] },
+    ...{ comment: "of before", ...more },
+  };
+  return someClient({ ...known, verification_status, verification });
+}
+
+function afterPatch(client: Client, patch: UpdateClient): Client {
+  return accepted(amendClient(client, patch, decisionContext())).result;
+}
+
+const me = decisionContext().actor.id;
+const cleared = { verified_at: null, verified_by: null, checks: [], rejection_reasons: [], retry_allowed: null };
+
+describe("a decision about an identity", () => {
+  it.each([
+    ["pending", { ...cleared, submitted_at: decisionTime }],
+    ["verified", { ...cleared, verified_at: decisionTime, verified_by: me }],
+    ["rejected", { ...cleared, rejection_reasons: ["other"], retry_allowed: true }],
+  ] as const)("to %s starts clean, and keeps level, provider, reference and end", (to, expected) => {
+    const from = to === "pending" ? "rejected" : "pending";
+    const patch: UpdateClient = {
+      verification_status: to,
+      verification: to === "rejected" ? { rejection_reasons: ["other"] } : { level: "basic" },
+    };
+    const { verification } = afterPatch(filled(from, { expires_at: soon, retry_allowed: true }), patch);
+    expect(verification).toEqual({
+      ...{ level: "basic", provider: "old", reference: "case-1", submitted_at: null, expires_at: soon, comment: null },
+      ...expected,
+    });
+  });
+
+  it("has what its request says of it", () => {
+    const verification = { checks: ["address", "pep", "address"], comment: "Welcome" } as const;
+    const patch = { verification_status: "verified", verification } as unknown as UpdateClient;
+    expect(afterPatch(filled("pending"), patch).verification).toMatchObject({
+      checks: ["address", "pep"],
+      comment: "Welcome",
+      rejection_reasons: [],
+    });
+    const final = { rejection_reasons: ["watchlist_hit"], retry_allowed: false, comment: "No" } as const;
+    const rejection = { verification_status: "rejected", verification: final } as unknown as UpdateClient;
+    expect(afterPatch(filled("expired"), rejection).verification).toMatchObject({ ...final, checks: [] });
+  });
+
+  it("renews a verification: who and which checks are those of the request, once", () => {
+    const at = "2026-11-20T00:00:00.000Z";
+    const patch: UpdateClient = { verification_status: "verified", verification: { verified_at: at } };
+    const { result, events } = accepted(
+      amendClient(filled("verified", { expires_at: soon }), patch, decisionContext()),
+    );
+    expect(result.verification).toMatchObject({
+      ...{ ...cleared, verified_at: at, verified_by: me, comment: null },
+      ...{ level: "basic", provider: "old", expires_at: soon },
+    });
+    expect(events.map(({ type }) => type)).toEqual(["client.updated"]);
+    expect(accepted(amendClient(result, patch, decisionContext())).changes).toEqual([]);
+  });
+
+  it("is corrected without another one: who verified, and which checks passed, stay", () => {
+    for (const verification of [{ verified_at: "2018-01-01T00:00:00Z" }, { expires_at: "2031-01-01T00:00:00Z" }]) {
+      const { verification: made } = afterPatch(filled("verified"), { verification });
+      const { verified_by, checks, comment } = filled("verified").verification;
+      expect(made).toMatchObject({ verified_by, checks, comment });
+    }
+  });
+
+  it.each([
+    ["checks", "pending", { checks: ["address"] }, "not_allowed"],
+    ["checks", "rejected", { checks: ["address"], rejection_reasons: ["pep"] }, "not_allowed"],
+    ["retry_allowed", "verified", { retry_allowed: false }, "not_allowed"],
+    ["retry_allowed", "pending", { retry_allowed: true }, "not_allowed"],
+    ["rejection_reasons", "verified", { rejection_reasons: ["pep"] }, "not_allowed"],
+    ["rejection_reasons", "rejected", {}, "required"],
+    ["expires_at", "pending", { expires_at: past }, "out_of_range"],
+    ["expires_at", "rejected", { expires_at: past, rejection_reasons: ["pep"] }, "out_of_range"],
+    ["verified_at", "rejected", { verified_at: past, rejection_reasons: ["pep"] }, "not_allowed"],
+  ] as const)("is refused at %s where that does not go with %s", (member, to, verification, code) => {
+    const patch = { verification_status: to, verification } as unknown as UpdateClient;
+    const { code: problem, errors } = refused(amendClient(filled("expired"), patch, decisionContext()));
+    expect([problem, errors]).toMatchObject(["validation_failed", [{ pointer: `#/verification/${member}`, code }]]);
+    expect(errors).toHaveLength(1);
+  });
+
+  it("takes no reason from a rejection that stands", () => {
+    const client = filled("rejected");
+    expect(refused(amendClient(client, { verification: { rejection_reasons: [] } }, decisionContext())).errors).toEqual(
+      [expect.objectContaining({ pointer: "#/verification/rejection_reasons", code: "required" })],
+    );
+  });
+});
+
+describe("a final rejection", () => {
+  const statuses = ["unverified", "pending", "verified", "rejected", "expired"] as const;
+  const step = fc.record(
+    {
+      verification_status: fc.constantFrom(...statuses),
+      verification: fc.record(
+        {
+          retry_allowed: fc.constantFrom(true, false, null),
+          rejection_reasons: fc.constantFrom(["pep" as const], []),
+          verified_at: fc.constantFrom("2020-01-01T00:00:00Z"),
+          expires_at: fc.constantFrom(null, soon),
+          checks: fc.constantFrom(["address" as const]),
+          comment: fc.constantFrom("x", null),
+        },
+        { requiredKeys: [] },
+      ),
+      first_name: fc.constantFrom("Ana", "Eva"),
+      status: fc.constantFrom("active" as const, "suspended" as const),
+      suspended_reason: fc.constantFrom("x", null),
+    },
+    { requiredKeys: [] },
+  );
+
+  it("is not ended by any program of requests that may only write clients", () => {
+    const context = decisionContext({ scopes: ["clients:write"] });
+    let moved = 0;
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), (program) => {
+        const before = filled("rejected", { retry_allowed: false });
+        let client = before;
+        for (const patch of program) {
+          const decision = amendClient(client, patch as unknown as UpdateClient, context);
+          if (decision.ok) client = decision.result;
+          if (decision.ok && decision.changes.length > 0) moved += 1;
+        }
+        expect([client.verification_status, client.verification]).toEqual(["rejected", before.verification]);
+      }),
+      { numRuns: 2000 },
+    );
+    expect(moved).toBeGreaterThan(100);
+  });
+
+  it("is ended by who verifies, to pending or verified; one with a retry by who writes clients", () => {
+    const writer = decisionContext({ scopes: ["clients:write"] });
+    const final = filled("rejected", { retry_allowed: false });
+    const pending: UpdateClient = { verification_status: "pending" };
+    expect(refused(amendClient(final, pending, writer))).toMatchObject({
+      code: "insufficient_scope",
+      extra: { scope: "clients:verify" },
+    });
+    for (const verification_status of ["pending", "verified"] as const) {
+      expect(afterPatch(final, { verification_status }).verification_status).toBe(verification_status);
+    }
+    const open = filled("rejected", { retry_allowed: true });
+    expect(accepted(amendClient(open, pending, writer)).result.verification).toMatchObject(cleared);
   });
 });

@@ -1,13 +1,5 @@
 import type { UpdateClient } from "../../schema/client.ts";
-import {
-  type Context,
-  type FieldError,
-  refuse,
-  refuseField,
-  refuseFields,
-  refuseScope,
-  unchanged,
-} from "../kernel/decision.ts";
+import { type Context, type FieldError, refuse, refuseFields, refuseScope, unchanged } from "../kernel/decision.ts";
 import type { Decision } from "../records/change.ts";
 import type { Client } from "../records/client.ts";
 
@@ -43,9 +35,20 @@ export function standing(client: Client, now: string): VerificationStatus {
   return isLapsed ? "expired" : verification_status;
 }
 
+/** Members of a verification that a move or a renewal does not take over from the one before. */
+const ofOneDecision = {
+  verified_at: null,
+  verified_by: null,
+  checks: [],
+  rejection_reasons: [],
+  retry_allowed: null,
+  comment: null,
+} as const satisfies Partial<Client["verification"]>;
+
 /**
- * Decides what a patch makes of the verification of a client. One that another system made has the time that the caller
- * names, and one that has ended is not recorded.
+ * Decides what a patch makes of the verification of a client. A move starts clean, and so does a renewal: the status
+ * `verified` of a client who is verified, with the time of the new verification. Everything else is a correction, which
+ * keeps who verified and which checks passed.
  */
 export function amendVerification(
   client: Client,
@@ -54,78 +57,125 @@ export function amendVerification(
 ): Decision<Pick<Client, "verification_status" | "verification">> {
   const from = standing(client, context.now);
   const to = patch.verification_status ?? from;
-  const verification = { ...client.verification, ...verificationPatch(patch) } as Client["verification"];
-  const touched = patch.verification !== undefined;
-  const { expires_at } = patch.verification ?? {};
-  const isOpen = client.status !== "closed";
-  if (isOpen && to === "verified" && expires_at && Date.parse(expires_at) <= Date.parse(context.now)) {
-    return refuseField("validation_failed", "verification/expires_at", "must be in the future", "out_of_range");
-  }
-  const given = patch.verification?.verified_at;
-  if (isOpen && given !== undefined) {
-    const expires_at = endOf(verification, patch, context.now);
-    const fault = faultOfTime(to, { ...verification, expires_at }, context.now);
-    if (fault !== undefined) return fault;
-  }
-  if (to === from) {
-    if (touched && !context.scopes.includes("clients:verify")) return refuseScope("clients:verify");
-    return unchanged({ verification_status: from, verification });
-  }
+  const given = verificationPatch(patch);
+  const moves = to !== from;
   const allowed = verificationMoves[from];
-  if (!allowed.includes(to)) return refuseMove("verification_status", from, to, allowed);
-  const own = (to === "pending" && from !== "verified") || to === "unverified";
-  if ((!own || touched) && !context.scopes.includes("clients:verify")) return refuseScope("clients:verify");
-  const birth = patch.date_of_birth === undefined ? client.date_of_birth : patch.date_of_birth;
-  const country = patch.country === undefined ? client.country : patch.country;
-  const needed: FieldError[] = [];
-  if (to === "pending" && birth === null) needed.push(required("date_of_birth"));
-  if (to === "pending" && country === null) needed.push(required("country"));
-  if (to === "rejected" && !patch.verification?.rejection_reasons?.length) {
-    needed.push(required("verification/rejection_reasons"));
+  if (moves && !allowed.includes(to)) return refuseMove("verification_status", from, to, allowed);
+  const isOwn = !moves || isSubmission(client, from, to);
+  if ((!isOwn || given !== undefined) && !context.scopes.includes("clients:verify")) {
+    return refuseScope("clients:verify");
   }
-  if (needed.length > 0) return refuseFields(needed);
-  const moment = context.now;
-  const next: Client["verification"] =
-    to === "verified"
-      ? {
-          ...verification,
-          level: patch.verification?.level ?? "full",
-          verified_at: (given && verification.verified_at) ?? moment,
-          verified_by: context.actor.id,
-          expires_at: endOf(verification, patch, moment),
-          rejection_reasons: [],
-        }
-      : to === "pending"
-        ? { ...verification, submitted_at: moment, verified_at: null, verified_by: null, rejection_reasons: [] }
-        : { ...verification, verified_at: null, verified_by: null };
-  return unchanged({ verification_status: to, verification: next });
+  const renews = patch.verification_status === "verified" && given?.verified_at !== undefined;
+  const verification =
+    moves || renews ? decided(client, { from, to, given }, context) : { ...client.verification, ...given };
+  const faults = [
+    ...(moves ? missingIn(client, patch, to, verification) : []),
+    // A closed client is refused as such.
+    ...(client.status === "closed" ? [] : faultsIn(client, { from, to, given }, verification, context.now)),
+  ];
+  if (faults.length > 0) return refuseFields(faults);
+  return unchanged({ verification_status: to, verification });
 }
 
-/** The end of a new verification: one that is over was that of the verification before, unless the request names it. */
-function endOf({ expires_at }: Client["verification"], { verification }: Patch, now: string): string | null {
-  const isPast = expires_at !== null && expires_at <= now;
-  return isPast && verification?.expires_at === undefined ? null : expires_at;
+/** Whether a move is left to who writes clients: they submit a client and take that back; a final rejection stays. */
+function isSubmission({ verification }: Client, from: VerificationStatus, to: VerificationStatus): boolean {
+  const isFinal = from === "rejected" && verification.retry_allowed === false;
+  return to === "unverified" || (to === "pending" && from !== "verified" && !isFinal);
 }
+
+/** A move or a renewal, with the members that the request has. */
+interface Decided {
+  readonly from: VerificationStatus;
+  readonly to: VerificationStatus;
+  readonly given: GivenVerification | undefined;
+}
+
+function decided(client: Client, { from, to, given }: Decided, { now, actor }: Context): Client["verification"] {
+  const begun = { ...client.verification, ...ofOneDecision, ...given };
+  switch (to) {
+    case "verified":
+      return {
+        ...begun,
+        level: given?.level ?? (from === "verified" ? begun.level : "full"),
+        verified_at: given?.verified_at ?? now,
+        verified_by: actor.id,
+      };
+    case "pending":
+      return { ...begun, submitted_at: now };
+    case "rejected":
+      return { ...begun, retry_allowed: given?.retry_allowed ?? true };
+    default:
+      return begun;
+  }
+}
+
+type GivenVerification = Partial<Client["verification"]>;
 
 /** The caller's members of `verification`, its times in UTC with milliseconds as every moment is shown. */
-function verificationPatch({ verification }: Patch): Patch["verification"] {
+function verificationPatch({ verification }: Patch): GivenVerification | undefined {
   if (verification === undefined) return undefined;
-  const { verified_at, expires_at } = verification;
+  const { verified_at, expires_at, checks, retry_allowed, ...others } = verification;
   return {
-    ...verification,
+    ...others,
+    ...(retry_allowed === undefined || retry_allowed === null ? {} : { retry_allowed }),
     ...(verified_at === undefined ? {} : { verified_at: new Date(verified_at).toISOString() }),
-    ...(expires_at ? { expires_at: new Date(expires_at).toISOString() } : {}),
-  };
+    ...(expires_at === undefined ? {} : { expires_at: expires_at && new Date(expires_at).toISOString() }),
+    ...(checks === undefined ? {} : { checks: [...new Set(checks)] }),
+  } as GivenVerification;
 }
 
-/** Why a verification cannot have been made when a caller says; undefined where it can. */
-function faultOfTime(to: VerificationStatus, { verified_at, expires_at }: Client["verification"], now: string) {
-  const fault = (detail: string, code: string) =>
-    refuseField("validation_failed", "verification/verified_at", detail, code);
-  if (to !== "verified") return fault("goes with the status verified only", "not_allowed");
-  if (verified_at !== null && verified_at > now) return fault("must not be in the future", "out_of_range");
-  const isLater = verified_at !== null && expires_at !== null && verified_at >= expires_at;
-  return isLater ? fault("must be before expires_at", "out_of_range") : undefined;
+/** Members that a move needs and the client lacks. */
+function missingIn(
+  client: Client,
+  patch: Patch,
+  to: VerificationStatus,
+  { rejection_reasons }: Client["verification"],
+): FieldError[] {
+  const { date_of_birth, country } = { ...client, ...patch };
+  const missing: FieldError[] = [];
+  if (to === "pending" && date_of_birth === null) missing.push(required("date_of_birth"));
+  if (to === "pending" && country === null) missing.push(required("country"));
+  if (to === "rejected" && rejection_reasons.length === 0) missing.push(required("verification/rejection_reasons"));
+  return missing;
+}
+
+/** Members of a verification that do not go with its result, or with each other. */
+function faultsIn(
+  client: Client,
+  { from, to, given = {} }: Decided,
+  made: Client["verification"],
+  now: string,
+): FieldError[] {
+  const fault = (member: string, code: string, detail: string) => ({
+    pointer: `#/verification/${member}`,
+    code,
+    detail,
+  });
+  const goesWith = (status: VerificationStatus, member: keyof GivenVerification, isGiven: boolean) =>
+    isGiven && to !== status ? [fault(member, "not_allowed", `goes with the status ${status} only`)] : [];
+  const faults = [
+    ...goesWith("verified", "verified_at", given.verified_at !== undefined),
+    ...goesWith("verified", "checks", (given.checks ?? []).length > 0),
+    ...goesWith("rejected", "rejection_reasons", (given.rejection_reasons ?? []).length > 0),
+    ...goesWith("rejected", "retry_allowed", given.retry_allowed !== undefined),
+  ];
+  if (from === to && given.rejection_reasons?.length === 0 && to === "rejected") {
+    faults.push(required("verification/rejection_reasons"));
+  }
+  const { verified_at, expires_at } = made;
+  const hasEnded = expires_at !== null && expires_at <= now;
+  const isNewEnd = given.expires_at !== undefined && given.expires_at !== client.verification.expires_at;
+  if (hasEnded && (isNewEnd || (to === "verified" && given.expires_at !== undefined))) {
+    faults.push(fault("expires_at", "out_of_range", "must be in the future"));
+  } else if (hasEnded && from !== to && to === "verified") {
+    faults.push(fault("expires_at", "required", "is required, since the last verification has ended: null for no end"));
+  }
+  if (to !== "verified" || given.verified_at === undefined || verified_at === null) return faults;
+  if (verified_at > now) faults.push(fault("verified_at", "out_of_range", "must not be in the future"));
+  else if (expires_at !== null && verified_at >= expires_at) {
+    faults.push(fault("verified_at", "out_of_range", "must be before expires_at"));
+  }
+  return faults;
 }
 
 /** A field that a request lacks. */

@@ -18,9 +18,12 @@ function withScopes(context: Context, ...scopes: readonly Scope[]): Context {
   return { ...context, scopes: [...context.scopes, ...scopes] };
 }
 
-/** Decides `POST /sandbox/clients/{id}/verify`: an identity check that succeeds. */
+/** Decides `POST /sandbox/clients/{id}/verify`: an identity check that succeeds, without an end in the past. */
 export function verifyClient(client: Client, context: Context): Decision<Client> {
-  return amendClient(client, { verification_status: "verified" }, withScopes(context, "clients:verify"));
+  const { expires_at } = client.verification;
+  const isOver = expires_at !== null && expires_at <= context.now;
+  const outcome = { verification_status: "verified", ...(isOver && { verification: { expires_at: null } }) } as const;
+  return amendClient(client, outcome, withScopes(context, "clients:verify"));
 }
 
 /** Decides `POST /sandbox/clients/{id}/reject`: an identity check that fails. */
