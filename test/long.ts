@@ -55,7 +55,7 @@ const longForms: Readonly<Record<string, LongForm>> = {
   },
   skips: { env: { SKIP_RUNS: "60", SKIP_SEED: "random" }, file: "test/data/events/skipped-endpoint.test.ts" },
   feed: { env: { FEED_EXECUTIONS: "10000", FEED_ACCOUNTS: "200" }, file: "test/simulation/feed.test.ts" },
-  preview: { env: { PREVIEW_RUNS: "500", PREVIEW_SEED: String(Date.now() % 1e9) }, file: "margin-preview.test.ts" },
+  preview: { env: { PREVIEW_RUNS: "500", PREVIEW_SEED: String(Date.now() % 1e9) }, file: "preview.test.ts" },
   "page-size": { env: { PAGE_WALKS: "both" }, file: "test/data/page-size.test.ts" },
   ladder: { env: { LADDER_SCALE: "600" }, file: "test/e2e/ladder.test.ts" },
   interleavings: {
