@@ -620,6 +620,10 @@ export const limits = {
      * account of little money writes almost twice as many triggers; with more than 4 triggers are met more often.
      */
     placed_trigger_divisor: 4n,
+    /** Brokerages whose open positions are summed at the same time. */
+    summed_at_once: 4,
+    /** The schedule of that sum; before the first one a caller is to ask again after this time. */
+    summed_every_seconds: 60,
     /** Symbols of a tenant, which some decisions read all at once. */
     max_symbols: 1000,
     /** Symbols whose quotes one call asks for. */

@@ -30,6 +30,7 @@ import {
   exposureKeys,
   identityKeys,
   loneOutboxKeys,
+  positionKeys,
   publicKeyKeys,
   reconcileKeys,
   refusalKeys,
@@ -61,7 +62,8 @@ function tagsOfNewKey(): string {
 
 const sweptKeys = {
   "query:due": dueMarginKeys,
-  query: exposureKeys,
+  query: [...clientIdKeys, ...exposureKeys],
+  "query:list": positionKeys,
   read: tenantKeys,
   "query:owner": tenantKeys,
   update: tenantKeys,
@@ -381,20 +383,20 @@ export const backgroundRows: readonly BackgroundRow[] = [
       }),
     ],
   },
-  /** Finds what no message wakes any more, and ends orders. */
+  /** Finds what no message wakes any more, ends orders, and sums open positions. */
   {
     id: "margin-sweep",
     file: "margin/sweep",
-    description: "Judges accounts that no message wakes any more, and ends orders whose time has come",
+    description: "Judges accounts that no message wakes any more, ends orders, and sums open positions",
     trigger: everyMinute,
     timeoutSeconds: 60,
     sendsAccounts: true,
     statements: ({ table, volatile }) => [
-      ...tableStatements(["query:due", "query", "read", "query:owner", "update", "delete"], {
+      ...tableStatements(["query:due", "query", "query:list", "read", "query:owner", "update", "delete"], {
         tableArn: table,
         keysOf: (grant) => sweptKeys[grant],
       }),
-      ...quoteStatements(["read:quotes"], volatile),
+      ...quoteStatements(["read:quotes", "put:open_interest"], volatile),
     ],
   },
 ];

@@ -6,6 +6,7 @@ import {
   failureKeys,
   globalKeys,
   ledgerKeys,
+  openInterestKeys,
   personKeyKeys,
   quoteKeys,
   rateKeys,
@@ -55,7 +56,7 @@ export function withoutLeadingKeys(statements: readonly PolicyStatement[]): Poli
 }
 
 /** Grants on the main table. */
-type TableGrant = Exclude<Grant, QuoteGrant | KeyGrant> | "query:due";
+type TableGrant = Exclude<Grant, VolatileGrant | KeyGrant> | "query:due";
 
 /** One statement per grant, so that each can be taken away alone. */
 function tableStatement(grant: TableGrant, access: TableAccess): PolicyStatement {
@@ -188,20 +189,25 @@ export function readSecretStatements(
   return names.map((name) => allow(secretSids[name], ["secretsmanager:GetSecretValue"], [arns[name]]));
 }
 
-/** A right on quotes and pulses, which are in the table of volatile items. */
-type QuoteGrant = Extract<Grant, `${string}:quotes`>;
+/** A right on what is in the table of volatile items: quotes and pulses, and the sums of open positions. */
+type VolatileGrant = Extract<Grant, `${string}:quotes`> | "read:open_interest";
 
-function isQuoteGrant(grant: Grant): grant is QuoteGrant {
-  return grant === "read:quotes" || grant === "put:quotes";
+function isVolatileGrant(grant: Grant): grant is VolatileGrant {
+  return grant === "read:quotes" || grant === "put:quotes" || grant === "read:open_interest";
 }
 
-/** Statements for grants on quotes, which are in the table of volatile items. */
-export function quoteStatements(grants: readonly QuoteGrant[], volatileArn: string): PolicyStatement[] {
-  return grants.map((grant) =>
-    grant === "read:quotes"
-      ? onTable("ReadQuotes", "BatchGetItem", volatileArn, quoteKeys)
-      : onTable("PutQuotes", "PutItem", volatileArn, quoteKeys),
-  );
+/** Statements for grants on quotes and on the sums of open positions, which are in the table of volatile items. */
+export function quoteStatements(
+  grants: readonly (VolatileGrant | "put:open_interest")[],
+  volatileArn: string,
+): PolicyStatement[] {
+  return grants.map((grant) => {
+    if (grant === "read:quotes") return onTable("ReadQuotes", "BatchGetItem", volatileArn, quoteKeys);
+    if (grant === "put:quotes") return onTable("PutQuotes", "PutItem", volatileArn, quoteKeys);
+    if (grant === "read:open_interest")
+      return onTable("ReadOpenInterest", "BatchGetItem", volatileArn, openInterestKeys);
+    return onTable("PutOpenInterest", "PutItem", volatileArn, openInterestKeys);
+  });
 }
 
 /** The right to note on quotes how many shards of the exposure index their symbols use. */
@@ -258,13 +264,13 @@ export function routeStatements(
     readonly secrets: Readonly<Record<SecretName, string>>;
   },
 ): PolicyStatement[] {
-  const onMain = route.grants.filter((grant) => !isQuoteGrant(grant) && !isKeyGrant(grant));
+  const onMain = route.grants.filter((grant) => !isVolatileGrant(grant) && !isKeyGrant(grant));
   const statements = [
     ...tableStatements(onMain, {
       ...{ tableArn: arns.table, governs: route.governs },
       keysOf: (grant) => keysOf(route, grant),
     }),
-    ...quoteStatements(route.grants.filter(isQuoteGrant), arns.volatile),
+    ...quoteStatements(route.grants.filter(isVolatileGrant), arns.volatile),
     ...keyStatements(route.grants.filter(isKeyGrant), arns.keys),
   ];
   if (route.rate !== "none") statements.push(countStatement(arns.volatile, route));

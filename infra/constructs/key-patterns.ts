@@ -20,11 +20,13 @@ import {
   families,
   feedSources,
   ledgers,
+  openInterests,
   operatorIdentities,
   operators,
   orders,
   outboxes,
   personKeys,
+  positions,
   priceWalks,
   publicKeys,
   pulses,
@@ -119,6 +121,10 @@ export const dueMarginKeys: readonly string[] = due("RISK", "BREACH", "ORDER", "
 export const dueOutboxKeys: readonly string[] = due("OUTBOX");
 /** Partitions of the exposure index: the accounts that wait for a price. */
 export const exposureKeys: readonly string[] = [wholeKind(exposures.partition(tenant, "", "up", 0))];
+/** Partitions of the list index that hold the open positions of a tenant. */
+export const positionKeys: readonly string[] = [positions.all(tenant)];
+/** Partitions of the sums of these, in the table of volatile items. */
+export const openInterestKeys: readonly string[] = [openInterests.partition(tenant)];
 /** Partitions of symbols whose price met triggers. */
 export const breachKeys: readonly string[] = [wholeKind(breaches.key(tenant, "").pk)];
 /** Items that subscriptions of the stream name, and the counter that they begin at. */

@@ -9,6 +9,7 @@ import * as client from "../schema/client.ts";
 import { Email } from "../schema/client.ts";
 import { descriptionOf } from "../schema/described.ts";
 import * as event from "../schema/event.ts";
+import * as exposure from "../schema/exposure.ts";
 import * as command from "../schema/feed/command.ts";
 import * as drift from "../schema/feed/drift.ts";
 import * as snapshot from "../schema/feed/snapshot.ts";
@@ -57,6 +58,7 @@ const modules: readonly object[] = [
   client,
   command,
   event,
+  exposure,
   feed,
   drift,
   snapshot,

@@ -196,6 +196,7 @@ const componentTexts: Readonly<Record<string, string>> = {
   WatchedAccount: "An account with open positions, with its margin level.",
   Trade: "A trade. Closing a part of it creates a separate closed trade.",
   Position: "An open position, valued at the latest price.",
+  Exposure: "Open lots of all accounts by symbol and side.",
   Order: "A pending, filled or ended order.",
   IssuedApiApplication: "An application with its new secret, which is returned only once.",
   IssuedWebhookEndpoint: "A webhook endpoint with its new secret, which is returned only once.",

@@ -157,6 +157,8 @@ export const tour: readonly Chapter[] = [
     description: "A trade, a pending order, and an account that is moved to a margin call.",
     steps: [
       { row: "get_symbol_margin", query: { account_id: "{{account_id}}", lots: "1.00" } },
+      // Its first sum comes within a minute after the first position.
+      { row: "get_exposure" },
       // Far enough away that the price that causes the margin call does not reach it.
       { row: "open_sandbox_trade", body: { stop_loss: "1.00000" }, keeps: { position_id: "position_id" } },
       { row: "get_trade" },

@@ -16,7 +16,8 @@ export type Stage = (typeof stages)[number];
  * lists what its handler uses and nothing more: `read` BatchGetItem, `query` Query on the base table, `query:<index>`
  * Query on one index, `put`, `update`, `delete` and `check` the four members of a transaction. `read:quotes` and
  * `put:quotes` are BatchGetItem and PutItem on quotes and on the pulses of their sources, in the volatile table,
- * `read:keys` and `put:keys` the same on the keys of persons, in the table of keys.
+ * `read:open_interest` is BatchGetItem on the sums of open positions there, and `read:keys` and `put:keys` are the same
+ * two on the keys of persons, in the table of keys.
  */
 export type Grant =
   | "read"
@@ -31,6 +32,7 @@ export type Grant =
   | "check"
   | "read:quotes"
   | "put:quotes"
+  | "read:open_interest"
   | "read:keys"
   | "put:keys";
 

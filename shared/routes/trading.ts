@@ -1,3 +1,4 @@
+import { Exposure, ExposureQuery } from "../schema/exposure.ts";
 import { page } from "../schema/fields.ts";
 import { ListOrdersQuery, Order } from "../schema/order.ts";
 import { ListPositionsQuery, Position } from "../schema/position.ts";
@@ -97,5 +98,33 @@ export const getOrder = route({
   reply: Order,
 });
 
+/** `GET /exposure` */
+export const getExposure = route({
+  id: "get_exposure",
+  method: "GET",
+  path: "/exposure",
+  tag: "Trading",
+  summary: "Get the exposure of the brokerage",
+  description:
+    "Open lots of all accounts by symbol and side, of live accounts unless `account_type` says otherwise. Lots and " +
+    "average prices are summed once a minute: `as_of` is the beginning of that sum, and `age_seconds` its age, which " +
+    "grows when a sum fails. Prices and floating profits are of now. Between the first position of a brokerage and " +
+    "its first sum it answers 503 `not_ready`.",
+  file: "trading/exposure",
+  scope: "trading:read",
+  grants: ["read", "query:list", "read:quotes", "read:open_interest"],
+  query: ExposureQuery,
+  reply: Exposure,
+  refusals: ["not_ready"],
+});
+
 /** Rows of trades, positions and orders. */
-export const tradingRoutes = [listTrades, getTrade, listPositions, getPosition, listOrders, getOrder] as const;
+export const tradingRoutes = [
+  listTrades,
+  getTrade,
+  listPositions,
+  getPosition,
+  listOrders,
+  getOrder,
+  getExposure,
+] as const;

@@ -135,6 +135,7 @@ const titles = {
   },
   503: {
     no_quote: "The symbol has no price yet.",
+    not_ready: "The figures were not computed yet.",
     service_unavailable: "The service is not available right now.",
   },
   504: {

@@ -203,8 +203,9 @@ export async function holdingsOf(
 
 /** The attributes of a position without the keys of its five indexes, which are half of its item, and its facets. */
 const positionAttributes = Object.keys({
-  ...{ id: true, tenant_id: true, account_id: true, client_id: true, trade_id: true, source: true, symbol: true },
-  ...{ side: true, lots: true, open_price: true, currency: true, swap_minor: true, swap_through: true },
+  ...{ id: true, tenant_id: true, account_id: true, client_id: true, account_type: true, trade_id: true },
+  ...{ source: true, symbol: true, side: true, lots: true, open_price: true, currency: true },
+  ...{ swap_minor: true, swap_through: true },
   ...{ margin_ratio: true, margin_terms: true, pos_version: true, stop_loss: true, take_profit: true },
   ...{ source_position_id: true, feed_seq: true, opened_at: true, updated_at: true, version: true },
 } satisfies Record<keyof Position, true>);

@@ -326,6 +326,8 @@ async function trading(api: TestApi, caller: TestCaller, account: string): Promi
     }
     trade = opened.result.trade.id;
   }
+  const { sumOpenInterest } = await import("../../shared/trading/open-interest.ts");
+  await sumOpenInterest(() => true);
   const own = await api.call(caller, "POST", "/feed/sources", {
     body: { name: "mt5:bench", platform: "mt5", authoritative: "platform" },
   });

@@ -18,6 +18,7 @@ const actions: Record<Grant, string> = {
   check: "ConditionCheckItem main",
   "read:quotes": "BatchGetItem volatile",
   "put:quotes": "PutItem volatile",
+  "read:open_interest": "BatchGetItem volatile",
   "read:keys": "BatchGetItem keys",
   "put:keys": "PutItem keys",
 };
@@ -45,7 +46,8 @@ function expectedLines(route: Route): string[] {
   return [
     ...route.grants.map((grant) => {
       const [, kind = ""] = grant.split(":");
-      const keys = { quotes: "brk_*|Q|* brk_*|PULSE|*", keys: "brk_*#cli_* brk_*#opr_*" }[kind] ?? keysOf(grant);
+      const volatile = { quotes: "brk_*|Q|* brk_*|PULSE|*", open_interest: "brk_*|OI" };
+      const keys = { ...volatile, keys: "brk_*#cli_* brk_*#opr_*" }[kind] ?? keysOf(grant);
       return `Allow dynamodb:${actions[grant]} ${keys}`;
     }),
     ...(changes ? ledgerDenial : []),
@@ -278,12 +280,14 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("the margin sweep reads its part of the due index, changes no money and asks for evaluations", () => {
+  test("the margin sweep reads its part of the due index and the list of positions, and changes no money", () => {
     const due = ["RISK", "BREACH", "ORDER", "ACCOUNT"].map((kind) => `DUE|${kind}|*`).join(" ");
     expect(rightsOf("production", "margin-sweep").sort()).toEqual(
       [
         `Allow dynamodb:Query main/index/due ${due}`,
-        "Allow dynamodb:Query main brk_*|EXP|*",
+        "Allow dynamodb:Query main GLOBAL|CLIENTID brk_*|EXP|*",
+        "Allow dynamodb:Query main/index/list brk_*|POS",
+        "Allow dynamodb:PutItem volatile brk_*|OI",
         "Allow dynamodb:BatchGetItem main brk_*",
         "Allow dynamodb:Query main/index/owner brk_*",
         "Allow dynamodb:UpdateItem main brk_*",

@@ -170,6 +170,7 @@ function reopened(book: Book, trade: Trade, { undo, context }: Terms): Step {
     ...shared,
     ...numberOf(context),
     id: trade.position_id ?? "",
+    account_type: book.account.type,
     trade_id,
     symbol: trade.symbol,
     swap_minor,

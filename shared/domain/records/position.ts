@@ -1,5 +1,6 @@
 import type { CurrencyCode } from "../../currencies.ts";
 import type { SideName } from "../../schema/trade.ts";
+import type { Account } from "./account.ts";
 
 /** Margin of one lot of a position at leverage 1, and the largest leverage that it is divided by. */
 export interface MarginTerm {
@@ -18,6 +19,8 @@ export interface Position {
   readonly tenant_id: string;
   readonly account_id: string;
   readonly client_id: string;
+  /** Of its account, which never changes: what demo accounts hold is no exposure of the book. */
+  readonly account_type: Account["type"];
   readonly trade_id: string;
   /** Where its trade was done: `internal`, or the name of a source. */
   readonly source: string;

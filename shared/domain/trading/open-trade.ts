@@ -181,6 +181,7 @@ function draftTrade(book: Book, market: Market, symbol: TradingSymbol, deal: Exe
   const position: Position = {
     ...shared,
     id: `pos${id.slice(id.indexOf("_"))}`,
+    account_type: account.type,
     trade_id: id,
     source: deal.source,
     margin_terms: marginTermsOf(symbol, deal.price, ratio),

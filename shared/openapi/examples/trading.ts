@@ -149,6 +149,36 @@ export const opened: JsonObject = {
 /** Examples of the replies about trades, positions and orders, by component. */
 export const tradingReplies: Readonly<Record<string, unknown>> = {
   Order: { ...order, client: shownClient },
+  Exposure: {
+    object: "exposure",
+    account_type: "live",
+    as_of: created_at,
+    age_seconds: 24,
+    data: [
+      {
+        symbol: "EURUSD",
+        side: "buy",
+        lots: "12.50",
+        positions: 31,
+        average_price: "1.09904",
+        price: "1.10000",
+        floating_pnl: "1200.00",
+        currency: "USD",
+      },
+      {
+        symbol: "EURUSD",
+        side: "sell",
+        lots: "4.00",
+        positions: 9,
+        average_price: "1.10100",
+        price: "1.10010",
+        floating_pnl: "360.00",
+        currency: "USD",
+      },
+    ],
+    net: [{ symbol: "EURUSD", lots: "8.50" }],
+    _links: links({ self: "/exposure?account_type=live" }),
+  },
   Position: { ...position, client: shownClient },
   Trade: { ...trade, client: shownClient },
 };

@@ -5,6 +5,7 @@ import type { Exposure, StoredRisk } from "../../domain/records/risk.ts";
 import type { TradingSymbol } from "../../domain/records/symbol.ts";
 import type { Trade } from "../../domain/records/trade.ts";
 import type { Rollover } from "../../domain/trading/nights/rollover.ts";
+import type { StoredOpenInterest } from "../../domain/trading/open-interest.ts";
 import { triggerUnits } from "../../domain/trading/pricing/quote.ts";
 import { internalSource } from "../../domain/trading/pricing/source.ts";
 import { type Breach, riskDueAt } from "../../domain/trading/stored-risk.ts";
@@ -103,13 +104,28 @@ export const positions = {
       facets: {
         symbol: item.symbol,
         side: item.side,
-        opened_at: item.opened_at,
         source,
+        // For the sum of all positions, which reads no item.
+        lots: item.lots,
+        open_price: item.open_price,
+        account_type: item.account_type,
         ...(stopped ? { stop_loss, take_profit } : {}),
       },
     };
   },
 } satisfies Entity<Position> & Record<string, unknown>;
+
+/** Sums of a tenant's open positions of an account type, in the volatile table: the next minute brings new ones. */
+export const openInterests = {
+  et: "OPENINTEREST",
+  partition: (tenant: string) => `${tenant}|OI`,
+  key: (tenant: string, accountType: string): Key => ({
+    pk: openInterests.partition(tenant),
+    sk: accountType,
+    volatile: true,
+  }),
+  keyOf: (item: StoredOpenInterest): Key => openInterests.key(item.tenant_id, item.account_type),
+} satisfies Entity<StoredOpenInterest> & Record<string, unknown>;
 
 /** The trade that a position is the open side of; a text that names no position names no trade. */
 export function positionTrade(id: string): string {

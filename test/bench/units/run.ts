@@ -14,9 +14,11 @@ import type { BackgroundWork } from "../../../shared/domain/usage/event-cost.ts"
 import { routes } from "../../../shared/routes/index.ts";
 import type { Route } from "../../../shared/routes/route.ts";
 import { helpAsked, readArguments, runCommand } from "../../../shared/runtime/command-line.ts";
+import { positions } from "../../../shared/table/entities.ts";
 import { bridge } from "../../support/builders/bridge.ts";
 import { startBucketEndpoint } from "../../support/emulator/bucket-endpoint.ts";
 import { startLogEndpoint } from "../../support/emulator/log-endpoint.ts";
+import { scanTable } from "../../support/emulator/raw-table.ts";
 import { lambdaContext, newCaller } from "../../support/emulator/request.ts";
 import { type TableCall, unitsOf } from "../../support/emulator/watched-endpoint.ts";
 import { backgroundFiles, compile } from "../../support/model/stage.ts";
@@ -187,10 +189,15 @@ async function authorizerUnits(workload: Workload): Promise<SweepUnits> {
 const warming: SweepUnits = { read_units: 0, write_units: 0, waiting_ms: 50 };
 
 async function sweepUnits(workload: Workload, isAsked = isNamedIn("")): Promise<Record<string, SweepUnits>> {
+  const { deleteItem } = await import("../../../shared/table/items.ts");
   const found: Record<string, SweepUnits> = { "keep-warm": warming };
   const bucket = await startBucketEndpoint();
   const logs = await startLogEndpoint();
   Object.assign(process.env, bucket.environment, logs.environment);
+  // A stage without traffic has no positions, so the sum of those that the requests above opened is no part of a run.
+  for (const { et, pk, sk } of await scanTable(workload.api.emulator)) {
+    if (et === positions.et) await deleteItem({ pk: String(pk), sk: String(sk) });
+  }
   const ofProduction = new Set(backgroundOf("production").map(({ id }) => id));
   for (const { id, file, trigger } of backgroundOf("sandbox")) {
     if (trigger.schedule === undefined || !isAsked(id)) continue;

@@ -34,7 +34,7 @@ const table: readonly (readonly [who: string, operations: string])[] = [
   ["owner finance support risk developer viewer", "get_position list_orders get_order list_symbols get_symbol"],
   [
     "owner finance support risk developer viewer",
-    "get_symbol_margin get_quote list_quotes list_conversion_rates create_margin_preview",
+    "get_symbol_margin get_quote list_quotes list_conversion_rates create_margin_preview get_exposure",
   ],
   ["owner finance risk developer viewer", "list_feed_sources get_feed_source list_feed_rejects list_commands"],
   ["owner finance risk developer viewer", "get_command list_feed_snapshots get_feed_snapshot"],

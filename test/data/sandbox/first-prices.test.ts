@@ -52,7 +52,7 @@ const kinds: readonly (readonly [kind: string, make: () => Promise<string>])[] =
   ["a pair that converts its own profit", () => holder("2000.00", {}, [["USDJPY", "sell", "1.00"]])],
   ["a cross", () => holder("2000.00", { currency: "EUR" }, [["EURGBP", "buy", "1.00"]])],
   [
-    "a cross beside the pair that converts its profit",
+    "a cross with the pair that converts its profit",
     () =>
       holder("3000.00", {}, [
         ["EURGBP", "buy", "1.00"],
@@ -60,7 +60,7 @@ const kinds: readonly (readonly [kind: string, make: () => Promise<string>])[] =
       ]),
   ],
   [
-    "metal beside the pair that converts its profit",
+    "metal with the pair that converts its profit",
     () =>
       holder("3000.00", { currency: "EUR" }, [
         ["XAUUSD", "buy", "0.10"],
@@ -123,8 +123,8 @@ async function eventsOf(accountId: string): Promise<readonly string[]> {
     .flatMap(({ account_id, body }) => (account_id === accountId ? [body.type] : []));
 }
 
-/** Whether the account was told what a first price is of: its margin call, or its liquidation here or on a platform. */
-async function isTold(accountId: string, state: "margin_call" | "stop_out"): Promise<boolean> {
+/** Whether the state of a first price has come: the margin call, or the liquidation here or on a platform. */
+async function hasCome(accountId: string, state: "margin_call" | "stop_out"): Promise<boolean> {
   const events = await eventsOf(accountId);
   if (state === "margin_call") return events.includes("margin.call");
   const { liquidation } = await broker.get(`/accounts/${accountId}`);
@@ -170,9 +170,9 @@ describe("the first prices of a margin preview", () => {
         const { id, prices: again } = await made(make);
         expect(again).toEqual(prices);
         await setTo({ [symbol]: moved(price, way === "down" ? 1n : -1n) });
-        expect([symbol, way, state, "before", await isTold(id, state)]).toEqual([symbol, way, state, "before", false]);
+        expect([symbol, way, state, "before", await hasCome(id, state)]).toEqual([symbol, way, state, "before", false]);
         await setTo({ [symbol]: price });
-        expect([symbol, way, state, "at", await isTold(id, state)]).toEqual([symbol, way, state, "at", true]);
+        expect([symbol, way, state, "at", await hasCome(id, state)]).toEqual([symbol, way, state, "at", true]);
       }
       console.log(`first prices: ${all.length} reached`);
     },

@@ -154,7 +154,7 @@ function idle(): number {
   const runs = [
     ["provision", 28, 126, 1],
     ["sweep-events", 140, 42, 1],
-    ["margin-sweep", 16, 6, 1],
+    ["margin-sweep", 17.5, 12, 1],
     ["stream-sweep", 1, 6, 1],
     ["sum-events", 3, 11, 1],
     ["keep-warm", 0, 50, 1],

@@ -194,6 +194,7 @@ export function somePosition(
     tenant_id: tenantId,
     account_id: account.id,
     client_id: account.client_id,
+    account_type: account.type,
     trade_id: `trd_${ulid}`,
     source: "internal",
     currency: account.currency,
