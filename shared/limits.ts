@@ -411,6 +411,10 @@ export const limits = {
     event_margin_seconds: 24 * 3600,
     /** Brokerages whose books are compared at the same time. */
     brokerages_parallel: 4,
+    /** Days that one read of the latest ones brings. */
+    days_per_read: 8,
+    /** Begun days that a change of their rule stores; a nightly run stores each that it closes. */
+    begun_days: 60,
     /** Time that one more step may take. */
     step_reserve_ms: 60_000,
   },

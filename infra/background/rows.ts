@@ -357,7 +357,7 @@ export const backgroundRows: readonly BackgroundRow[] = [
       allow("ReadRequests", ["logs:FilterLogEvents"], [requestLog.arn]),
     ],
   },
-  /** Sums what transactions did. Of a brokerage it reads the events alone, and it writes nothing but the sums. */
+  /** Sums what transactions did. Of a brokerage it reads the events and when days end, and writes the sums. */
   {
     id: "sum-events",
     file: "sums/sum-events",

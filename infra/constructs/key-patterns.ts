@@ -5,9 +5,11 @@ import {
   applications,
   auditPages,
   auditSeals,
+  bookDays,
   bookRuns,
   breaches,
   clients,
+  closings,
   commands,
   contras,
   type DueKind,
@@ -180,8 +182,8 @@ export const usageKeys = {
 
 /** Reach of each right of the function that sums transactions. */
 export const sumKeys = {
-  query: [...clientIdKeys, wholeKind(events.partition(tenant, 0))],
-  read: [sumCursor, sequences.key(tenant).pk],
+  query: [...clientIdKeys, wholeKind(events.partition(tenant, 0)), bookDays.partition(tenant)],
+  read: [sumCursor, sequences.key(tenant).pk, withinTenants.brokerages],
   update: [sumCursor, sums.partition(tenant)],
 } as const;
 
@@ -189,7 +191,12 @@ const ownRuns = bookRuns.partition(tenant);
 /** Reach of rights of the function that compares the books; all of a tenant for the others. */
 export const reconcileKeys: Readonly<Record<string, readonly string[]>> = {
   query: [...clientIdKeys, ...tenantKeys],
-  put: [ownRuns, outboxes.keyOf({ tenant_id: tenant, root_id: "rcn_*", id: "" }).pk],
+  put: [
+    ownRuns,
+    bookDays.partition(tenant),
+    closings.partition(tenant),
+    outboxes.keyOf({ tenant_id: tenant, root_id: "rcn_*", id: "" }).pk,
+  ],
   update: [ownRuns],
 };
 

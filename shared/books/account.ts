@@ -1,5 +1,6 @@
 import type { CurrencyCode } from "../currencies.ts";
 import { addBooked, type BookedSums, compareBooked } from "../domain/books/booked.ts";
+import { atZero, type Boundaries, figuresOfAccount, withEntries } from "../domain/books/closing.ts";
 import { type Nets, netsOf, plusNets } from "../domain/books/controls.ts";
 import type { Difference } from "../domain/books/difference.ts";
 import { compareAccount, type LedgerReading, readEntry, unread } from "../domain/books/ledger.ts";
@@ -30,6 +31,8 @@ interface Read {
   readonly balance: Balance | undefined;
   readonly reading: LedgerReading;
   readonly nets: Nets;
+  /** Its money at the ends of the day that the run closes. */
+  readonly boundaries: Boundaries;
   readonly currencies: ReadonlySet<CurrencyCode>;
   /** Entries whose events are kept. */
   readonly recent: readonly Ledger[];
@@ -45,7 +48,7 @@ export async function lookAtAccount(run: BookRun, id: string): Promise<Compared>
       read = await readAccount(run, id);
     },
   );
-  const { account, balance, reading, nets, currencies, recent } = read;
+  const { account, balance, reading, nets, boundaries, currencies, recent } = read;
   const unannounced = await withoutEvent(run.tenant_id, id, recent);
   // A ledger that does not agree with itself says nothing of transactions.
   const unbooked = differences.length > 0 ? [] : await lookAtBooked(run, id, read);
@@ -55,6 +58,7 @@ export async function lookAtAccount(run: BookRun, id: string): Promise<Compared>
     unsettled: holds.unsettled,
     differences: [...differences, ...unbooked, ...unannounced, ...holds.differences],
     nets,
+    figures: account === undefined ? {} : figuresOfAccount(account, boundaries),
     currencies: [...currencies],
   };
 }
@@ -102,6 +106,7 @@ async function readAccount(run: BookRun, id: string): Promise<Read> {
   const currencies = new Set<CurrencyCode>();
   let reading = unread;
   let nets: Nets = {};
+  let boundaries = atZero;
   const readOn = async (bounds: { readonly from?: string; readonly to?: string }) => {
     for await (const { items } of pagesOf(partition, bounds)) {
       const entries = items.map((item) => readItem<Ledger>(item));
@@ -112,6 +117,7 @@ async function readAccount(run: BookRun, id: string): Promise<Read> {
         if (run.months.includes(entry.created_at.slice(0, 7))) currencies.add(entry.currency);
       }
       nets = plusNets(nets, netsOf(entries, run.months, run.created_at, partOf));
+      if (run.closes !== undefined) boundaries = withEntries(boundaries, entries, run.closes);
     }
   };
   await readOn({});
@@ -119,5 +125,5 @@ async function readAccount(run: BookRun, id: string): Promise<Read> {
   if (balance !== undefined && balance.seq > reading.last) {
     await readOn({ from: ledgers.sortOf(reading.last + 1), to: ledgers.sortOf(balance.seq) });
   }
-  return { account, balance, reading, nets, currencies, recent, sums };
+  return { account, balance, reading, nets, boundaries, currencies, recent, sums };
 }

@@ -5,7 +5,14 @@ import type { BookCounts, BookStep } from "../domain/books/run.ts";
 export type Compared = Required<Omit<BookStep, "position">>;
 
 /** Nothing compared. */
-export const nothingCompared: Compared = { checked: {}, unsettled: 0, differences: [], nets: {}, currencies: [] };
+export const nothingCompared: Compared = {
+  checked: {},
+  unsettled: 0,
+  differences: [],
+  nets: {},
+  figures: {},
+  currencies: [],
+};
 
 /** The results of two comparisons as one. */
 export function sumOfComparisons(one: Compared, other: Compared): Compared {
@@ -16,6 +23,7 @@ export function sumOfComparisons(one: Compared, other: Compared): Compared {
     unsettled: one.unsettled + other.unsettled,
     differences: [...one.differences, ...other.differences],
     nets: plusNets(one.nets, other.nets),
+    figures: plusNets(one.figures, other.figures),
     currencies: [...new Set([...one.currencies, ...other.currencies])],
   };
 }

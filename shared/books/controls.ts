@@ -1,3 +1,4 @@
+import { type DayLeg, figuresOfLegs } from "../domain/books/closing.ts";
 import {
   type BookedEntry,
   type BookedLeg,
@@ -18,7 +19,10 @@ import { indexes } from "../table/table-shape.ts";
 import { partOf } from "./account.ts";
 import { seenEachTime } from "./looks.ts";
 
-const legAttributes = ["account_id", "amount_minor", "created_at", "currency", "ledger_id", "transaction_id"];
+const legAttributes = [
+  ...["account_id", "amount_minor", "control_account", "created_at", "currency", "demo"],
+  ...["ledger_id", "transaction_id"],
+];
 const entryAttributes = ["id", "account_id", "amount_minor", "created_at", "currency"];
 
 /** One control account in one month: adds its entries to the sums of the ledgers, which they bring to zero. */
@@ -28,14 +32,16 @@ export async function sumControlAccount(run: BookRun): Promise<BookStep> {
   const control = controlAccounts[place % controlAccounts.length];
   if (month === undefined || control === undefined || run.currencies.length === 0) return { position: null };
   let nets = {};
+  let figures = {};
   let count = 0;
   const partitions = run.currencies.flatMap((currency) => contras.partitions(run.tenant_id, control, currency, month));
   await readLegs(partitions, (legs) => {
     nets = plusNets(nets, netsOf(legs, run.months, run.created_at, partOf));
+    if (run.closes !== undefined) figures = plusNets(figures, figuresOfLegs(legs, run.closes));
     count += legs.length;
   });
   const last = run.months.length * controlAccounts.length - 1;
-  return { position: place === last ? null : String(place + 1), nets, checked: { control_entries: count } };
+  return { position: place === last ? null : String(place + 1), nets, figures, checked: { control_entries: count } };
 }
 
 /** One sum that is not zero: compares the entries that it is made of, one by one. */
@@ -97,10 +103,13 @@ async function readEntries(tenant: string, ids: readonly string[], month: string
   return entries;
 }
 
-async function readLegs(partitions: readonly string[], take: (legs: readonly BookedLeg[]) => void): Promise<void> {
+async function readLegs(
+  partitions: readonly string[],
+  take: (legs: readonly (BookedLeg & DayLeg)[]) => void,
+): Promise<void> {
   await inParallel(limits.books.partitions_parallel, partitions, async (partition) => {
     for await (const { items } of pagesOf(partition, { attributes: legAttributes })) {
-      take(items.map((item) => readItem<BookedLeg>(item)));
+      take(items.map((item) => readItem<BookedLeg & DayLeg>(item)));
     }
   });
 }

@@ -13,7 +13,7 @@ import { keyIn, pagesOf, readPartition } from "../table/partition.ts";
 import { findAll, readAll } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
 import { indexes } from "../table/table-shape.ts";
-import type { Compared } from "./compared.ts";
+import { type Compared, nothingCompared } from "./compared.ts";
 
 interface Look {
   readonly balance: Balance;
@@ -41,7 +41,7 @@ export async function lookAtHolds(account: Account): Promise<Compared> {
 }
 
 function compared(open: number, differences: readonly Difference[]): Compared {
-  return { checked: { transactions: open }, unsettled: 0, differences, nets: {}, currencies: [] };
+  return { ...nothingCompared, checked: { transactions: open }, differences };
 }
 
 /**

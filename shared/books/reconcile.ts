@@ -1,18 +1,9 @@
 import { monthsToRead } from "../domain/books/controls.ts";
 import { openStatuses } from "../domain/books/holds.ts";
-import {
-  afterStep,
-  type BookPhase,
-  type BookRun,
-  type BookStep,
-  cancelled,
-  isRunDue,
-  newRun,
-} from "../domain/books/run.ts";
+import { afterStep, type BookPhase, type BookRun, type BookStep, cancelled, newRun } from "../domain/books/run.ts";
 import { takesMoney } from "../domain/money/legs.ts";
 import type { Transaction } from "../domain/records/transaction.ts";
 import { limits } from "../limits.ts";
-import { nowIso } from "../runtime/clock.ts";
 import { causeOf, countMetric, log } from "../runtime/log.ts";
 import { inParallel } from "../runtime/parallel.ts";
 import { outboxOf } from "../table/audit/announcement.ts";
@@ -20,14 +11,15 @@ import { onEveryBrokerage } from "../table/brokerages.ts";
 import { systemContext } from "../table/context.ts";
 import { forEachOf, type SweepResult } from "../table/due.ts";
 import { timeOfId } from "../table/entities/keys.ts";
-import { accounts, balances, bookRuns, resets, transactions } from "../table/entities.ts";
+import { accounts, balances, bookRuns, closings, resets, transactions } from "../table/entities.ts";
 import { putOnce } from "../table/items.ts";
 import { readPage } from "../table/partition.ts";
 import { readAll } from "../table/store.ts";
 import { indexes } from "../table/table-shape.ts";
 import { transactOnce } from "../table/transact.ts";
-import { updateItem } from "../table/write.ts";
+import { putNew, updateItem } from "../table/write.ts";
 import { hasHolds, lookAtAccount } from "./account.ts";
+import { compareSums, dayToClose, withClosing } from "./closing.ts";
 import { type Compared, nothingCompared, sumOfComparisons } from "./compared.ts";
 import { lookAtPostings, sumControlAccount } from "./controls.ts";
 import { lookAtHolds } from "./holds.ts";
@@ -53,8 +45,7 @@ export function reconcileBooks(hasTime: () => boolean, isAskedFor = false): Prom
 /** How many runs of a brokerage were completed: none or one. */
 async function reconcile(tenant: string, hasTime: () => boolean, isAskedFor: boolean): Promise<number> {
   const [last] = await latestRuns(tenant, 1);
-  const isDue = isAskedFor ? last?.status !== "running" : isRunDue(last, timeOfId(tenant), nowIso());
-  let run = isDue ? await begin(tenant, last) : last;
+  let run = last?.status === "running" ? last : await begin(tenant, last, isAskedFor);
   while (run?.status === "running") {
     if (!hasTime()) return 0;
     run = await step(run);
@@ -63,12 +54,16 @@ async function reconcile(tenant: string, hasTime: () => boolean, isAskedFor: boo
   return 0;
 }
 
-/** A new run; undefined when another invocation began it. */
-async function begin(tenant: string, last: BookRun | undefined): Promise<BookRun | undefined> {
+/** A new run that closes the next day, or none where it is asked for; undefined when none is due, or has begun. */
+async function begin(tenant: string, last: BookRun | undefined, isAskedFor: boolean): Promise<BookRun | undefined> {
   const context = systemContext(tenant, "reconciliation");
+  const next = isAskedFor ? { day: undefined, currencies: [] } : await dayToClose(tenant, context.now);
+  if (next === undefined) return undefined;
   const number = (last?.number ?? 0) + 1;
   const [first, now] = [timeOfId(tenant), context.now].map((moment) => moment.slice(0, 7)).toSorted();
-  const run = newRun(number, monthsToRead(first ?? "", now ?? "", number, limits.books.newest_months), context);
+  const chosen = monthsToRead(first ?? "", now ?? "", number, limits.books.newest_months);
+  const ofDay = [next.day?.starts_at, next.day?.ends_at].flatMap((moment) => moment?.slice(0, 7) ?? []);
+  const run = newRun(number, [...new Set([...chosen, ...ofDay])].toSorted(), next, context);
   return (await putOnce(bookRuns, run)) === undefined ? run : undefined;
 }
 
@@ -89,22 +84,21 @@ async function step(run: BookRun): Promise<BookRun | undefined> {
   const found = await phases[run.phase](run);
   const context = systemContext(run.tenant_id, "reconciliation");
   // Asked last: a reset that begins later has removed nothing of what was compared.
-  const { run: after, events } = (await wasReset(run))
+  const [reset] = await readAll(resets, [resets.key(run.tenant_id)]);
+  const isVoid = reset !== undefined && (reset.status === "running" || reset.updated_at >= run.created_at);
+  const { step: added, closing } = await withClosing(run, found, reset, context.now);
+  const { run: after, events } = isVoid
     ? { run: cancelled(run, context.now), events: [] }
-    : afterStep(run, found, context.now);
+    : afterStep(run, added, context.now);
   const more = after.difference_count - run.difference_count;
   // Before it is written: a step that dies is done again, and an alarm may ring twice.
   if (more > 0) countMetric("ReconciliationDifference", more);
-  const outcome = await transactOnce([updateItem(bookRuns, run, after), ...outboxOf(events, context)]);
+  const closed = isVoid || closing === undefined ? [] : [putNew(closings, closing)];
+  const outcome = await transactOnce([updateItem(bookRuns, run, after), ...closed, ...outboxOf(events, context)]);
+  if (outcome.ok && closed.length > 0 && closing !== undefined) await compareSums(closing);
   if (outcome.ok) return after;
   if (outcome.codes.includes("ConditionalCheckFailed")) return undefined;
   throw outcome.error;
-}
-
-/** Whether a reset of the sandbox removes what the run compares. */
-async function wasReset({ tenant_id, created_at }: BookRun): Promise<boolean> {
-  const [reset] = await readAll(resets, [resets.key(tenant_id)]);
-  return reset !== undefined && (reset.status === "running" || reset.updated_at >= created_at);
 }
 
 /** Some accounts, in the order of the list. */

@@ -17,6 +17,7 @@ import * as source from "../schema/feed/source.ts";
 import * as feed from "../schema/feed.ts";
 import * as fields from "../schema/fields.ts";
 import * as brokerageMoney from "../schema/internal-money/brokerage-money.ts";
+import * as closing from "../schema/internal-money/closing.ts";
 import * as books from "../schema/internal-money/reconciliation.ts";
 import * as report from "../schema/internal-money/report.ts";
 import * as summary from "../schema/internal-money/summary.ts";
@@ -54,6 +55,7 @@ const modules: readonly object[] = [
   auditEntry,
   auditSeal,
   books,
+  closing,
   brokerageMoney,
   client,
   command,

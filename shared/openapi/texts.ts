@@ -107,6 +107,8 @@ const componentTexts: Readonly<Record<string, string>> = {
   ApprovalRule: "Which transactions need approval, and by whom.",
   BookDifference: "A place where two books of a brokerage do not agree.",
   MoneyReport: "Deposits and withdrawals by the day on which they were settled.",
+  ClosingBalances: "Balances of the accounts at the ends of closed days, with what the brokerage owes its clients.",
+  IncomeReport: "Income of closed days by the control accounts.",
   Usage: "Requests, events, deliveries and the stream by day and caller, with their cost at list prices.",
   Reconciliation: "A comparison of the books of a brokerage.",
   ReconciliationReport: "The latest comparisons of the books of a brokerage.",

@@ -145,6 +145,8 @@ export const tour: readonly Chapter[] = [
       { row: "list_transactions" },
       { row: "summarize_transactions", query: { from: "2026-11-01", to: "2026-11-30" } },
       { row: "report_money", query: { from: "2026-11-01", to: "2026-11-30", currency: "USD" } },
+      { row: "report_closing_balances", query: { from: "2026-11-01", to: "2026-11-30" } },
+      { row: "report_income", query: { from: "2026-11-01", to: "2026-11-30" } },
       { row: "report_usage", query: { from: "2026-11-01", to: "2026-11-30" } },
       { row: "report_reconciliation" },
       { row: "list_client_transactions" },

@@ -1,3 +1,4 @@
+import { ClosingBalances, IncomeReport, ReportDaysQuery } from "../schema/internal-money/closing.ts";
 import { ReconciliationReport } from "../schema/internal-money/reconciliation.ts";
 import { MoneyReport, ReportMoneyQuery } from "../schema/internal-money/report.ts";
 import { Usage, UsageQuery } from "../schema/reports/usage.ts";
@@ -12,13 +13,52 @@ export const reportMoney = route({
   summary: "Get settled money by day",
   description:
     "Deposits and withdrawals by the day on which they were settled and by currency, of live accounts unless " +
-    "`account_type` says otherwise, over up to 92 days with any number of transactions. The sums have every event up " +
-    "to `as_of_sequence`. As CSV (RFC 4180), with `Accept: text/csv` or `format=csv`, they have a line for each row.",
+    "`account_type` says otherwise, over up to 92 days with any number of transactions. The sums of a closed day are " +
+    "those of its control accounts (`final`); those of the others have every event up to `as_of_sequence`. As CSV " +
+    "(RFC 4180), with `Accept: text/csv` or `format=csv`, they have a line for each row.",
   file: "reports/money",
   scope: "reports:read",
   grants: ["query", "read"],
   query: ReportMoneyQuery,
   reply: MoneyReport,
+  table: true,
+});
+
+/** `GET /reports/closing_balances` */
+export const reportClosingBalances = route({
+  id: "report_closing_balances",
+  method: "GET",
+  path: "/reports/closing_balances",
+  tag: "Reports",
+  summary: "Get the balances at the ends of days",
+  description:
+    "The balances of all accounts at the end of each closed day of the brokerage, with what the brokerage owes its " +
+    "clients, over up to 92 days. The nightly reconciliation closes each day once, from the ledgers and the control " +
+    "accounts, and reports where they differ; a closed day does not change. As CSV (RFC 4180), with `Accept: " +
+    "text/csv` or `format=csv`, it has a line for each row.",
+  file: "reports/closing-balances",
+  scope: "reports:read",
+  grants: ["query"],
+  query: ReportDaysQuery,
+  reply: ClosingBalances,
+  table: true,
+});
+
+/** `GET /reports/income` */
+export const reportIncome = route({
+  id: "report_income",
+  method: "GET",
+  path: "/reports/income",
+  tag: "Reports",
+  summary: "Get income by day",
+  description:
+    "What the brokerage gained on each of its closed days, by its control accounts, over up to 92 days. As CSV (RFC " +
+    "4180), with `Accept: text/csv` or `format=csv`, it has a line for each row.",
+  file: "reports/income",
+  scope: "reports:read",
+  grants: ["query"],
+  query: ReportDaysQuery,
+  reply: IncomeReport,
   table: true,
 });
 
@@ -65,4 +105,10 @@ export const reportReconciliation = route({
 });
 
 /** Rows of the reports. */
-export const reportRoutes = [reportMoney, reportUsage, reportReconciliation] as const;
+export const reportRoutes = [
+  reportMoney,
+  reportClosingBalances,
+  reportIncome,
+  reportUsage,
+  reportReconciliation,
+] as const;

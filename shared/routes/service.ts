@@ -63,7 +63,7 @@ export const updateSettings = route({
   scope: "settings:write",
   governs: ["brokerages"],
   standing: "read",
-  grants: ["read", "put", "update"],
+  grants: ["read", "query", "put", "update"],
   body: UpdateSettingsRequest,
   media: "merge_patch",
   reply: Settings,

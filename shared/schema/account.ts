@@ -38,6 +38,10 @@ const StopOutOrder = z.enum(["most_losing_first", "most_margin_first"]);
 const StopOutMode = z.enum(["full", "partial"]);
 const PositionMode = z.enum(["hedging", "netting"]);
 const MarginCalculation = z.enum(["max", "sum", "net"]);
+const ClientMoney = z.enum(["segregated", "title_transfer"]);
+const clientMoneyText =
+  "Whether the money of the client is held apart from that of the brokerage (`segregated`) or its title was " +
+  "transferred; closing balances count it by this.";
 
 /** Margin levels that a broker may set when an account is opened and later. */
 const requestedLevels = {
@@ -53,7 +57,7 @@ const requestedLevels = {
   margin_rearm_level: described(z.optional(Percent), rearmLevel),
 };
 
-/** Members that link an account to a platform, in a request that opens or changes it. */
+/** Members that link an account to a platform, and what its money counts as, when it is opened and changed. */
 const requestedLink = {
   platform_login: described(
     z.optional(z.nullable(identifier(64))),
@@ -65,6 +69,7 @@ const requestedLink = {
       "account, by commands.",
   ),
   swap_free: described(z.optional(z.boolean()), "Whether positions are exempt from swap."),
+  client_money: described(z.optional(ClientMoney), clientMoneyText),
 };
 
 /** `POST /accounts`; only the client is required. */
@@ -266,6 +271,7 @@ export const TradingAccount = z.object({
     "Feed source that the account is linked to; null if its money is not moved by commands.",
   ),
   swap_free: described(z.boolean(), "Whether positions are exempt from swap."),
+  client_money: described(ClientMoney, clientMoneyText),
   negative_balance_protection: described(
     z.boolean(),
     "Whether the brokerage covers a negative balance caused by trading.",

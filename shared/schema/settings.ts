@@ -55,6 +55,22 @@ const policies = {
   ),
 };
 
+/** When the days of the brokerage end. */
+const DayEnd = z.strictObject({
+  time: described(
+    z.string().check(z.regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, "must be a time of day such as 17:00")),
+    "Time of day in `zone` at which a day ends; `00:00` is the midnight after it.",
+  ),
+  zone: described(
+    z.string().check(z.minLength(1), z.maxLength(64)),
+    "Time zone by its name in the IANA database such as `America/New_York`.",
+  ),
+});
+
+const dayEndText =
+  "When the days of closing balances, of income, of settled money and of statements end; midnight UTC until it is " +
+  "set. A change counts from the day after the one that is running.";
+
 const CurrencyName = z.string().check(z.regex(/^[A-Z]{3,6}$/, "must be the code of a currency such as USD"));
 
 /** A rule for transactions that need approval. */
@@ -119,6 +135,7 @@ export const UpdateSettingsRequest = z.strictObject({
   transaction_expiry_days: z.optional(policies.transaction_expiry_days),
   transfer_mark_up_percent: z.optional(policies.transfer_mark_up_percent),
   credit_on_withdrawal: z.optional(policies.credit_on_withdrawal),
+  day_end: described(z.optional(DayEnd), dayEndText),
   approval_rules: described(
     z.optional(z.array(ApprovalRule).check(z.maxLength(limits.approvals.max_rules))),
     "Approval rules. While the brokerage has two active owners, one proposes them and another one accepts by sending " +
@@ -132,6 +149,7 @@ export const Settings = z.object({
   tenant_id: described(z.string(), "Brokerage identifier."),
   name: described(z.nullable(z.string()), "Name of the brokerage; null until it is set."),
   ...policies,
+  day_end: described(DayEnd, dayEndText),
   approval_rules: described(z.array(ApprovalRule), "Approval rules; of those that apply the strictest counts."),
   proposed_approval_rules: described(
     z.nullable(ProposedApprovalRules),

@@ -3,6 +3,7 @@ import type { SummaryDays } from "../domain/sums/summary.ts";
 import { limits } from "../limits.ts";
 import { nowIso, pause } from "../runtime/clock.ts";
 import { Unavailable } from "../runtime/unavailable.ts";
+import { daysSince } from "../table/book-days.ts";
 import { daySumsOf, type StoredSums, type SumCursor, sumCursors, sums } from "../table/entities.ts";
 import { readPartition } from "../table/partition.ts";
 import { eventCounter } from "../table/sequences.ts";
@@ -34,12 +35,21 @@ export async function sumsOfDays(tenant: string, list: SumList, days: SummaryDay
   const read_at = nowIso();
   const counter = await eventCounter(tenant);
   const { changes, reached, published_at } = await changesAfter(tenant, cursor, counter);
-  const total = new EventSums();
+  const moments = list === "settled" ? changes.map(({ change }) => change.created_at) : [];
+  const total = new EventSums(await dayLabels(tenant, moments));
   for (const one of stored) total.addDay(daySumsOf(one));
   for (const { change } of changes) total.addChange(change);
   const within = total.days.filter((one) => one.list === list && one.day >= days.from && one.day <= days.to);
   const as_of = reached >= counter.last ? read_at : (published_at ?? read_at);
   return { days: within, as_of_sequence: String(reached), as_of };
+}
+
+/** A reader of the labels of the days that moments are in. It knows those of these; without any it is not asked. */
+export async function dayLabels(tenant: string, moments: readonly string[]): Promise<(moment: string) => string> {
+  const [first] = moments.toSorted();
+  if (first === undefined) return (moment) => moment.slice(0, 10);
+  const { days } = await daysSince(tenant, first);
+  return (moment) => days.at(moment).day;
 }
 
 /**

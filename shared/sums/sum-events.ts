@@ -7,7 +7,7 @@ import { type SumCursor, sumAttributes, sumCursors, sums } from "../table/entiti
 import { type EventCounter, eventCounter } from "../table/sequences.ts";
 import { transactOnce } from "../table/transact.ts";
 import { changeMember, type TransactItem, typeTag } from "../table/write.ts";
-import { sumCursor } from "./read-sums.ts";
+import { dayLabels, sumCursor } from "./read-sums.ts";
 import { type ChangesAfter, changesAfter } from "./transaction-changes.ts";
 
 /**
@@ -42,7 +42,9 @@ export async function sumEvents(tenant: string, hasTime: () => boolean): Promise
 /** The cursor after the next events are in the sums; undefined where it was moved by another run or a reset. */
 async function sumNext(cursor: SumCursor, counter: EventCounter): Promise<SumCursor | undefined> {
   const { tenant_id, since } = cursor;
-  const { days, to } = summedOf(await changesAfter(tenant_id, cursor, counter));
+  const found = await changesAfter(tenant_id, cursor, counter);
+  const moments = found.changes.map(({ change }) => change.created_at);
+  const { days, to } = summedOf(found, await dayLabels(tenant_id, moments));
   if (to === cursor.summed) return cursor;
   const wrote = days.map((day) => sums.key(tenant_id, since, day).sk);
   const added = days.map((day): TransactItem => {
@@ -73,8 +75,8 @@ async function sumNext(cursor: SumCursor, counter: EventCounter): Promise<SumCur
 }
 
 /** The sums of the first of these events, as many as one transaction takes, and the number that they reach. */
-function summedOf({ changes, reached }: ChangesAfter) {
-  const added = new EventSums();
+function summedOf({ changes, reached }: ChangesAfter, dayAt: (moment: string) => string) {
+  const added = new EventSums(dayAt);
   let to = reached;
   for (const { sequence, change } of changes) {
     if (!added.fits(change, { days: limits.sums.items_per_transaction, cells: limits.sums.cells_per_item })) {

@@ -257,6 +257,8 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
       },
       summarize_transactions: async () => ({ address: `/transactions/summary?${today()}` }),
       report_money: async () => ({ address: `/reports/money?${today()}&currency=USD` }),
+      report_closing_balances: async () => ({ address: `/reports/closing_balances?${today()}` }),
+      report_income: async () => ({ address: `/reports/income?${today()}` }),
       report_usage: async () => ({ address: `/usage?${today()}` }),
       update_transaction: async () => ({
         address: `/transactions/${(await broker.deposit(account, "1.00")).id}`,

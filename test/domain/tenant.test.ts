@@ -22,6 +22,7 @@ describe("the policies of a new tenant", () => {
       version: 1,
       transfer_mark_up_percent: "0.50",
       credit_on_withdrawal: "keep",
+      day_end: { time: "00:00", zone: "UTC" },
       approval_rules: [],
       proposed_approval_rules: null,
       proposed_four_eyes: null,

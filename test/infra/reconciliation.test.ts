@@ -10,7 +10,7 @@ describe("the function that compares the books", () => {
     expect(rights.filter((line) => !/^Allow (logs:|xray:)/.test(line)).sort()).toEqual(
       [
         "Allow dynamodb:BatchGetItem main brk_*",
-        "Allow dynamodb:PutItem main brk_*|RCN brk_*#rcn_*",
+        "Allow dynamodb:PutItem main brk_*|RCN brk_*|DAY brk_*|CLS brk_*#rcn_*",
         "Allow dynamodb:Query main GLOBAL|CLIENTID brk_*",
         ...["list", "state", "owner"].map((index) => `Allow dynamodb:Query main/index/${index} brk_*`),
         "Allow dynamodb:Query main/index/due DUE|OUTBOX|*",

@@ -18,6 +18,11 @@ export function creditPolicyOf({ credit_on_withdrawal: policy }: Tenant): Credit
   return policy === "keep" ? undefined : policy;
 }
 
+/** When the days of a brokerage end: at midnight UTC until it says otherwise. */
+export function dayEndOf({ day_end }: Partial<Pick<Tenant, "day_end">>): SettingsBody["day_end"] {
+  return day_end ?? { time: "00:00", zone: "UTC" };
+}
+
 /** The policies of a tenant that has set none. */
 const defaults: Omit<Tenant, "id" | Counted | "created_at" | "updated_at" | "version"> = {
   require_verified_client: "none",
@@ -45,6 +50,7 @@ export function settingsBody(tenant: Tenant): SettingsBody {
     name: tenant.name ?? null,
     transfer_mark_up_percent: markUpOf(tenant),
     credit_on_withdrawal: tenant.credit_on_withdrawal ?? "keep",
+    day_end: dayEndOf(tenant),
     approval_rules: tenant.approval_rules ?? [],
     proposed_approval_rules: tenant.proposed_approval_rules ?? null,
     proposed_four_eyes: tenant.proposed_four_eyes ?? null,
@@ -67,7 +73,8 @@ function rulesIn(tenant: Tenant, rules: Pick<Tenant, "approval_rules" | "propose
 
 /** Decides `PATCH /settings`. A patch that says what is already so changes nothing. */
 export function amendSettings(tenant: Tenant, patch: UpdateSettings, context: Context): Decision<Tenant> {
-  const { transfer_mark_up_percent: markUp, credit_on_withdrawal: credit, approval_rules: rules, ...others } = patch;
+  const { transfer_mark_up_percent: markUp, credit_on_withdrawal: credit, approval_rules: rules, ...more } = patch;
+  const { day_end: end = dayEndOf(tenant), ...others } = more;
   const ruled = rules === undefined ? undefined : amendRules(tenant, rules, context, sameValue);
   if (ruled?.ok === false) return ruled;
   const eyes = patch.four_eyes === undefined ? undefined : amendFourEyes(tenant, patch.four_eyes, context);
@@ -83,6 +90,7 @@ export function amendSettings(tenant: Tenant, patch: UpdateSettings, context: Co
     ...others,
     ...markUpIn(tenant, markUp),
     ...policy,
+    ...(sameValue(end, dayEndOf(tenant)) ? {} : { day_end: end }),
     ...rulesIn(tenant, ruled?.rules),
     ...eyes?.policy,
     ...(stopOut === undefined ? {} : { min_stop_out_retail: Number(stopOut).toFixed(2) }),

@@ -63,6 +63,7 @@ export function accountBody(account: Account, balance: Balance): AccountBody {
   return {
     ...fields,
     object: "account",
+    client_money: account.client_money ?? "segregated",
     pending: account.pending ?? null,
     proposed_link: account.proposed_link ?? null,
     balance: money(balance.balance_minor),
@@ -161,7 +162,8 @@ function shownPercent(value: number): string {
 const terms = [
   ...(["leverage", "force", "margin_call_level", "stop_out_level", "margin_rearm_level"] as const),
   ...(["stop_out_order", "stop_out_mode", "margin_calculation", "position_mode", "trading_mode"] as const),
-  ...(["group_id", "swap_free", "negative_balance_protection", "platform", "platform_login", "source_id"] as const),
+  ...(["client_money", "group_id", "swap_free", "negative_balance_protection"] as const),
+  ...(["platform", "platform_login", "source_id"] as const),
 ] satisfies readonly (keyof CreateAccount | keyof UpdateAccount)[];
 
 /**

@@ -86,9 +86,12 @@ function amend(
   if (!levels.ok) return levels;
   const link = amendLink(account, patch, source);
   if (!link.ok) return link;
-  const { status: _s, disabled_reason: _r, trading_mode: _t, metadata: _m, force: _f, ...plain } = patch;
+  const { status: _s, disabled_reason: _r, trading_mode: _t, metadata: _m, force: _f, client_money, ...plain } = patch;
   const settled = { ...levels.result, ...status.result, ...link.result, metadata: metadata.result };
-  const merged = { ...account, ...plain, ...settled } as Account;
+  const held = client_money ?? account.client_money;
+  const { client_money: _held, ...others } = account;
+  const kept = held === "title_transfer" ? { client_money: held } : {};
+  const merged = { ...others, ...kept, ...plain, ...settled } as Account;
   if (sameValue(merged, account)) return unchanged({ account, balance });
   if (account.status === "closed") return refuse("account_closed", "A closed account cannot be changed.");
   if (isRelinked(account, merged) && balance.pending > 0) {

@@ -116,6 +116,7 @@ function draftAccount(
     platform_login: settled.platform_login,
     source_id: settled.source_id,
     swap_free: request.swap_free ?? false,
+    ...(request.client_money === "title_transfer" ? { client_money: request.client_money } : {}),
     negative_balance_protection: request.negative_balance_protection ?? true,
     margin_call_level: settled.margin_call_level,
     stop_out_level: settled.stop_out_level,

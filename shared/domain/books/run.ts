@@ -2,6 +2,7 @@ import type { CurrencyCode } from "../../currencies.ts";
 import { limits } from "../../limits.ts";
 import type { ReconciliationBody } from "../../schema/internal-money/reconciliation.ts";
 import { type Context, type DomainEvent, later } from "../kernel/decision.ts";
+import { type ClosedDay, type Closing, settleDay } from "./closing.ts";
 import { type Nets, plusNets } from "./controls.ts";
 import type { Difference } from "./difference.ts";
 
@@ -12,7 +13,7 @@ export const bookPhases = ["accounts", "holds", "control_accounts", "postings", 
 export type BookPhase = (typeof bookPhases)[number];
 
 /** A comparison of the books of a brokerage, and how far it is. */
-export interface BookRun extends Omit<ReconciliationBody, "object" | "_links"> {
+export interface BookRun extends Omit<ReconciliationBody, "object" | "day" | "_links"> {
   readonly tenant_id: string;
   /** Its number, from 1. */
   readonly number: number;
@@ -21,7 +22,11 @@ export interface BookRun extends Omit<ReconciliationBody, "object" | "_links"> {
   readonly position: string | null;
   /** Sums that are not zero yet, see {@link Nets}. Absent once they all are, or are explained. */
   readonly nets?: Nets;
-  /** Currencies that entries were found in. */
+  /** The day that it closes; absent of one that somebody asked for. */
+  readonly closes?: ClosedDay;
+  /** Figures of that day so far, see {@link Closing}; absent before there are any. */
+  readonly figures?: Nets;
+  /** Currencies that entries were found in, and those with money in transit before. */
   readonly currencies: readonly CurrencyCode[];
   /** Months whose control accounts are read: `2026-11`. */
   readonly months: readonly string[];
@@ -40,13 +45,15 @@ export interface BookStep {
   readonly unsettled?: number;
   readonly differences?: readonly Difference[];
   readonly nets?: Nets;
+  readonly figures?: Nets;
   readonly currencies?: readonly CurrencyCode[];
 }
 
-/** A run that begins now. */
+/** A run that begins now, of a day with the currencies that were in transit before it. */
 export function newRun(
   number: number,
   months: readonly string[],
+  closes: { readonly day?: ClosedDay | undefined; readonly currencies: readonly CurrencyCode[] },
   { tenant_id, now, newId }: Pick<Context, "tenant_id" | "now" | "newId">,
 ): BookRun {
   return {
@@ -60,7 +67,8 @@ export function newRun(
     unsettled: 0,
     difference_count: 0,
     differences: [],
-    currencies: [],
+    ...(closes.day === undefined ? {} : { closes: closes.day }),
+    currencies: closes.currencies,
     months,
     expires_at: Math.floor(Date.parse(now) / 1000) + limits.books.kept_seconds,
     created_at: now,
@@ -70,10 +78,9 @@ export function newRun(
   };
 }
 
-/** Whether a nightly run is to begin: none has begun on this day (UTC), on which the brokerage was not created. */
-export function isRunDue(last: BookRun | undefined, createdAt: string, now: string): boolean {
-  if (last?.status === "running") return false;
-  return (last?.created_at ?? createdAt).slice(0, 10) < now.slice(0, 10);
+/** Whether a day is settled: what was decided in it is committed, whichever machine decided it. */
+export function isSettled({ ends_at }: ClosedDay, now: string): boolean {
+  return Date.parse(ends_at) + limits.audit.sealed_after_seconds * 1000 <= Date.parse(now);
 }
 
 /** A run after a step, with the event of its first difference. */
@@ -82,11 +89,12 @@ export function afterStep(
   step: BookStep,
   now: string,
 ): { readonly run: BookRun; readonly events: readonly DomainEvent[] } {
-  const { differences = [], nets = {}, currencies = [], checked = {} } = step;
+  const { differences = [], nets = {}, figures = {}, currencies = [], checked = {} } = step;
   const found = differences
     .filter((each) => !isExplained(each, run.differences))
     .map((each) => ({ ...each, found_at: now }));
   const sums = plusNets(run.nets ?? {}, nets);
+  const ofDay = plusNets(run.figures ?? {}, figures);
   const phase = step.position === null ? phaseAfter(run.phase) : run.phase;
   const { nets: _nets, ...before } = run;
   const after: BookRun = {
@@ -98,12 +106,34 @@ export function afterStep(
     difference_count: run.difference_count + found.length,
     differences: [...run.differences, ...found].slice(0, limits.books.kept_differences),
     ...(phase === undefined || Object.keys(sums).length === 0 ? {} : { nets: sums }),
+    ...(Object.keys(ofDay).length === 0 ? {} : { figures: ofDay }),
     currencies: [...new Set([...run.currencies, ...currencies])],
     updated_at: later(run.updated_at, now),
     version: run.version + 1,
   };
   const isFirst = run.difference_count === 0 && found.length > 0;
   return { run: after, events: isFirst ? [differenceFound(after)] : [] };
+}
+
+/**
+ * The closing of the day of a run, once its ledgers and control accounts are read: a step with the differences of the
+ * day, and the closing as it is stored with that step.
+ */
+export function closingOf(
+  run: BookRun,
+  step: BookStep,
+  before: Closing | undefined,
+  now: string,
+): { readonly step: BookStep; readonly closing?: Closing } {
+  if (run.closes === undefined || run.phase !== "postings" || step.position !== null) return { step };
+  const { figures, differences } = settleDay(run.closes, run.figures ?? {}, before);
+  const closed = { ...step, differences: [...(step.differences ?? []), ...differences] };
+  const { difference_count } = afterStep(run, closed, now).run;
+  const { tenant_id, id: reconciliation_id } = run;
+  return {
+    step: closed,
+    closing: { tenant_id, ...run.closes, closed_at: now, reconciliation_id, difference_count, figures },
+  };
 }
 
 /** Sums of an account that a missing or changed entry falsifies; they are compared later. */
@@ -153,7 +183,7 @@ export function runBody(run: BookRun): ReconciliationBody {
   const { id, status, checked, unsettled, difference_count, differences } = run;
   const { created_at, updated_at, completed_at, version } = run;
   return {
-    ...{ id, object: "reconciliation", status, checked, unsettled, difference_count },
+    ...{ id, object: "reconciliation", status, day: run.closes?.day ?? null, checked, unsettled, difference_count },
     differences: [...differences],
     ...{ created_at, updated_at, completed_at, version },
     _links: { self: { href: "/v2/reports/reconciliation" } },

@@ -20,7 +20,10 @@ type MoneyField =
 export type PendingTerms = NonNullable<AccountBody["pending"]>;
 
 /** The profile of an account as it is stored; its money is a {@link Balance} of its own (ADR 0002). */
-export interface Account extends Omit<AccountBody, MoneyField | "pending" | "proposed_link" | "object" | "_links"> {
+export interface Account
+  extends Omit<AccountBody, MoneyField | "pending" | "proposed_link" | "client_money" | "object" | "_links"> {
+  /** Absent of an account whose money is segregated. */
+  readonly client_money?: "title_transfer";
   /** The link that one person proposed, and another one has to agree to; absent where there is none. */
   readonly proposed_link?: NonNullable<AccountBody["proposed_link"]>;
   readonly tenant_id: string;

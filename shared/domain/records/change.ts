@@ -21,6 +21,7 @@ export type EntityName =
   | "command"
   | "ledger"
   | "contra"
+  | "day"
   | "webhook"
   | "webhook_health"
   | "webhook_count"

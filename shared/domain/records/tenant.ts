@@ -5,6 +5,7 @@ type Later =
   | "name"
   | "transfer_mark_up_percent"
   | "credit_on_withdrawal"
+  | "day_end"
   | "approval_rules"
   | "proposed_approval_rules"
   | "proposed_four_eyes";
@@ -36,4 +37,6 @@ export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | Late
   readonly proposed_four_eyes?: SettingsBody["proposed_four_eyes"];
   /** Absent until it is set: `keep`. */
   readonly credit_on_withdrawal?: SettingsBody["credit_on_withdrawal"];
+  /** Absent until it is set: midnight UTC. */
+  readonly day_end?: SettingsBody["day_end"];
 }

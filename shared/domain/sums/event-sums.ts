@@ -23,10 +23,10 @@ export interface Sum {
   readonly fee_minor: bigint;
 }
 
-/** Sums of transactions by the day of their creation, or of settled money by the day of its settlement. */
+/** Sums of transactions by the day (UTC) of their creation, or of settled money by the day of the brokerage. */
 export type SumList = "created" | "settled";
 
-/** The sums of one day (UTC) in one currency, by their cells: `live_deposit_pending`, `live_deposits`. */
+/** The sums of one day in one currency, by their cells: `live_deposit_pending`, `live_deposits`. */
 export interface DaySums {
   readonly list: SumList;
   readonly day: string;
@@ -42,7 +42,13 @@ const none: Sum = { count: 0, amount_minor: 0n, fee_minor: 0n };
 
 /** Sums that events are added to: those of a run, and those of an answer. */
 export class EventSums {
+  private readonly dayAt: (moment: string) => string;
   private readonly found = new Map<string, DaySums & { readonly cells: Map<string, Sum> }>();
+
+  /** @param dayAt the label of the day of the brokerage that a moment is in */
+  constructor(dayAt: (moment: string) => string) {
+    this.dayAt = dayAt;
+  }
 
   /** The sums of days without those that came to nothing. */
   get days(): readonly DaySums[] {
@@ -56,7 +62,7 @@ export class EventSums {
 
   /** Adds what a change of a transaction moves. */
   addChange(change: TransactionChange): void {
-    for (const move of movesOf(change)) this.add(move);
+    for (const move of movesOf(change, this.dayAt)) this.add(move);
   }
 
   /** Adds sums of a day that are stored. */
@@ -66,8 +72,8 @@ export class EventSums {
 
   /** Whether a change leaves the sums within so many days and currencies, and each of those within so many cells. */
   fits(change: TransactionChange, most: { readonly days: number; readonly cells: number }): boolean {
-    const added = new EventSums();
-    for (const move of movesOf(change)) added.add(move);
+    const added = new EventSums(this.dayAt);
+    for (const move of movesOf(change, this.dayAt)) added.add(move);
     const names = new Set([...this.found.keys(), ...added.found.keys()]);
     return (
       names.size <= most.days &&
@@ -95,7 +101,10 @@ export class EventSums {
  * Moves of a change. A transaction counts at its status on the day of its creation. An update moves it only where its
  * status was another one: a join of operations and the end of credit are in no sum.
  */
-function movesOf({ type, created_at, object, previous }: TransactionChange): readonly Move[] {
+function movesOf(
+  { type, created_at, object, previous }: TransactionChange,
+  dayAt: (moment: string) => string,
+): readonly Move[] {
   const { kind, status, currency, account_type } = object;
   const created = { list: "created", day: object.created_at.slice(0, 10), currency } as const;
   const cellOf = (state: Summed["status"]) => `${account_type}_${kind}_${state}`;
@@ -114,7 +123,7 @@ function movesOf({ type, created_at, object, previous }: TransactionChange): rea
   if (name === undefined) return [left, entered];
   const amount_minor = minorOf(kind === "deposit" ? object.amount : object.net_amount, currency);
   const settled: Move = {
-    ...{ list: "settled", day: created_at.slice(0, 10), currency },
+    ...{ list: "settled", day: dayAt(created_at), currency },
     ...{ cell: `${account_type}_${name}`, count: 1, amount_minor, fee_minor: 0n },
   };
   return [left, entered, settled];

@@ -1,5 +1,6 @@
 import type { CurrencyCode } from "../../currencies.ts";
 import type { MoneyReportBody } from "../../schema/internal-money/report.ts";
+import { type Closing, cellsOf, figuresIn } from "../books/closing.ts";
 import { formatAmount } from "../kernel/money.ts";
 import type { Account } from "../records/account.ts";
 import type { DaySums, Settlement, Sum } from "./event-sums.ts";
@@ -11,15 +12,29 @@ export interface MoneyScope extends SummaryDays {
   readonly currencies?: readonly string[] | undefined;
 }
 
-const nothing: Pick<Sum, "count" | "amount_minor"> = { count: 0, amount_minor: 0n };
+type Row = MoneyReportBody["data"][number];
 
-/** The sums of settled money by day and currency, in this order. */
-export function moneyReport(scope: MoneyScope, days: readonly DaySums[], asOf: AsOf): MoneyReportBody {
+/** Sums of one kind of settled money. */
+type SettledSum = Pick<Sum, "count" | "amount_minor">;
+
+const nothing: SettledSum = { count: 0, amount_minor: 0n };
+
+/**
+ * The sums of settled money by day and currency, in this order: of closed days by their control accounts, of the others
+ * by the events.
+ */
+export function moneyReport(
+  scope: MoneyScope,
+  days: readonly DaySums[],
+  closed: readonly Closing[],
+  asOf: AsOf,
+): MoneyReportBody {
   const { from, to, account_type, currencies } = scope;
-  const asked = days.filter(({ currency }) => currencies?.includes(currency) ?? true);
-  const data = asked
-    .toSorted((a, b) => (`${a.day}|${a.currency}` < `${b.day}|${b.currency}` ? -1 : 1))
-    .flatMap((day) => rowOf(day, account_type) ?? []);
+  const final = new Set(closed.map(({ day }) => day));
+  const open = days.filter(({ day }) => !final.has(day));
+  const data = [...closed.flatMap((day) => closedRows(day, account_type)), ...openRows(open, account_type)]
+    .filter(({ currency }) => currencies?.includes(currency) ?? true)
+    .toSorted((a, b) => (`${a.day}|${a.currency}` < `${b.day}|${b.currency}` ? -1 : 1));
   const [only, ...others] = currencies ?? [];
   const named = currencies === undefined ? "" : `&currency=${currencies.join()}`;
   const self = { href: `/v2/reports/money?from=${from}&to=${to}${named}&account_type=${account_type}` };
@@ -33,24 +48,53 @@ export function moneyReport(scope: MoneyScope, days: readonly DaySums[], asOf: A
   };
 }
 
-/** Undefined where accounts of this type settled nothing. */
-function rowOf({ day, currency, cells }: DaySums, type: Account["type"]): MoneyReportBody["data"][number] | undefined {
-  const sumOf = (name: Settlement) => cells.get(`${type}_${name}`) ?? nothing;
+/** Settled money of days by the events. */
+export function openRows(days: readonly DaySums[], type: Account["type"]): readonly Row[] {
+  return days.flatMap(({ day, currency, cells }) =>
+    rowOf({ day, currency, final: false }, (name) => cells.get(`${type}_${name}`) ?? nothing),
+  );
+}
+
+/** Settled money of a closed day by its control accounts. */
+export function closedRows({ day, figures }: Closing, type: Account["type"]): readonly Row[] {
+  const cells = cellsOf(figures).filter(({ account_type }) => account_type === type);
+  return cells.flatMap((cell) => {
+    const of = figuresIn(figures, cell);
+    return rowOf({ day, currency: cell.currency, final: true }, (name) => ({
+      count: Number(of(counts[name])),
+      amount_minor: of(name),
+    }));
+  });
+}
+
+const counts = {
+  deposits: "deposit_count",
+  returned_deposits: "returned_deposit_count",
+  withdrawals: "withdrawal_count",
+  returned_withdrawals: "returned_withdrawal_count",
+} as const satisfies Readonly<Record<Settlement, string>>;
+
+/** None where nothing was settled. */
+function rowOf(
+  { day, currency, final }: Pick<Row, "day" | "currency" | "final">,
+  sumOf: (name: Settlement) => SettledSum,
+): Row[] {
   const [deposits, back] = [sumOf("deposits"), sumOf("returned_deposits")];
   const [withdrawals, again] = [sumOf("withdrawals"), sumOf("returned_withdrawals")];
-  if (![deposits, back, withdrawals, again].some(({ count }) => count > 0)) return undefined;
+  if (![deposits, back, withdrawals, again].some(({ count }) => count > 0)) return [];
   const money = (minor: bigint) => formatAmount(minor, currency);
-  return {
-    day,
-    currency,
-    deposits: money(deposits.amount_minor),
-    deposit_count: deposits.count,
-    returned_deposits: money(back.amount_minor),
-    returned_deposit_count: back.count,
-    withdrawals: money(withdrawals.amount_minor),
-    withdrawal_count: withdrawals.count,
-    returned_withdrawals: money(again.amount_minor),
-    returned_withdrawal_count: again.count,
-    net: money(deposits.amount_minor - back.amount_minor - withdrawals.amount_minor + again.amount_minor),
-  };
+  return [
+    {
+      ...{ day, currency, final },
+      deposits: money(deposits.amount_minor),
+      deposit_count: deposits.count,
+      returned_deposits: money(back.amount_minor),
+      returned_deposit_count: back.count,
+      withdrawals: money(withdrawals.amount_minor),
+      withdrawal_count: withdrawals.count,
+      returned_withdrawals: money(again.amount_minor),
+      returned_withdrawal_count: again.count,
+      net: money(deposits.amount_minor - back.amount_minor - withdrawals.amount_minor + again.amount_minor),
+    },
+  ];
 }

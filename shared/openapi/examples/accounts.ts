@@ -33,6 +33,7 @@ export const account: JsonObject = {
   platform_login: null,
   source_id: null,
   swap_free: false,
+  client_money: "segregated",
   negative_balance_protection: true,
   status: "active",
   trading_mode: "full",

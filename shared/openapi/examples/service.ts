@@ -65,6 +65,7 @@ export const serviceReplies: Readonly<Record<string, unknown>> = {
     four_eyes: true,
     transfer_mark_up_percent: "0.50",
     credit_on_withdrawal: "keep",
+    day_end: { time: "17:00", zone: "America/New_York" },
     approval_rules: [{ kind: "withdrawal", over: { USD: "5000.00" }, approvers: 2, roles: ["finance", "owner"] }],
     proposed_approval_rules: null,
     proposed_four_eyes: null,

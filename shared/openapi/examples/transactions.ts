@@ -139,6 +139,7 @@ export const transactionsReplies: Readonly<Record<string, unknown>> = {
       {
         day: "2026-11-21",
         currency: "USD",
+        final: true,
         deposits: "1500.00",
         deposit_count: 2,
         returned_deposits: "0.00",

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { limits } from "../../limits.ts";
 import { described } from "../described.ts";
-import { ownFields, Timestamp } from "../fields.ts";
+import { CalendarDate, ownFields, Timestamp } from "../fields.ts";
 
 const count = (what: string) => described(z.int(), `Number of ${what}.`);
 
@@ -18,12 +18,13 @@ const Checked = z.object({
 /** A place where two books of a brokerage do not agree. */
 export const BookDifference = z.object({
   object_type: described(
-    z.enum(["account", "ledger_entry", "transaction", "event", "audit_log"]),
+    z.enum(["account", "ledger_entry", "transaction", "event", "audit_log", "day"]),
     "Type of the object that differs.",
   ),
   object_id: described(
     z.string(),
-    "Identifier of the object; of an event or of an entry of the audit log its sequence number.",
+    "Identifier of the object; of an event or of an entry of the audit log its sequence number, of a day its label " +
+      "with a currency and an account type, as in `2026-11-27/USD/live`.",
   ),
   account_id: described(z.nullable(z.string()), "Account that the object belongs to; null of the others."),
   field: described(
@@ -42,11 +43,15 @@ export const BookDifference = z.object({
       "event",
       "sequence",
       "hash",
+      "opening",
+      "closing",
     ]),
     "What differs. `ledger_entry`: the entry of this number is missing in the ledger of the account. " +
       "`ledger_entries`: the sum of the ledger entries of the transaction, by its status and amount. " +
       "`control_accounts`: the sum of the legs of the object. `event`: the event of the commit of the entry. " +
-      "`sequence`: the event of this number, or the entry of the audit log. `hash`: the chain of the audit log.",
+      "`sequence`: the event of this number, or the entry of the audit log. `hash`: the chain of the audit log. " +
+      "`opening`: the balances and credit with which the day began, by the day before. `closing`: those with which it " +
+      "ended, by what the control accounts moved.",
   ),
   expected: described(
     z.nullable(z.string()),
@@ -64,6 +69,10 @@ export const Reconciliation = z.object({
     z.enum(["running", "completed", "cancelled"]),
     "`running` until everything is compared, across several invocations if needed; `cancelled` if a reset of the " +
       "sandbox began meanwhile.",
+  ),
+  day: described(
+    z.nullable(CalendarDate),
+    "Day of the brokerage that it closes; null of a comparison that somebody asked for.",
   ),
   checked: described(Checked, "What was compared so far."),
   unsettled: described(

@@ -39,6 +39,7 @@ const table: readonly (readonly [who: string, operations: string])[] = [
   ["owner finance risk developer viewer", "list_feed_sources get_feed_source list_feed_rejects list_commands"],
   ["owner finance risk developer viewer", "get_command list_feed_snapshots get_feed_snapshot"],
   ["owner finance risk viewer", "report_money report_usage report_reconciliation"],
+  ["owner finance risk viewer", "report_closing_balances report_income"],
   ["owner compliance viewer", "list_audit_entries verify_audit_log get_audit_entry"],
   ["owner developer viewer", "list_webhook_endpoints get_webhook_endpoint list_deliveries get_delivery"],
   ["owner developer", "create_webhook_endpoint update_webhook_endpoint delete_webhook_endpoint retry_delivery"],

@@ -4,7 +4,7 @@ import { type BookedLeg, compareLegs, monthsToRead, netsOf, plusNets } from "../
 import { type EventPlace, eventsBegin, readEvents } from "../../../shared/domain/books/events.ts";
 import { compareHolds } from "../../../shared/domain/books/holds.ts";
 import { compareAccount, readEntry, unread } from "../../../shared/domain/books/ledger.ts";
-import { afterStep, type BookRun, bookPhases, isRunDue, newRun } from "../../../shared/domain/books/run.ts";
+import { afterStep, bookPhases, isSettled, newRun } from "../../../shared/domain/books/run.ts";
 import type { Account } from "../../../shared/domain/records/account.ts";
 import type { Balance } from "../../../shared/domain/records/balance.ts";
 import type { Ledger } from "../../../shared/domain/records/ledger.ts";
@@ -206,17 +206,14 @@ describe("the numbers of events", () => {
 
 describe("a run", () => {
   const context = { tenant_id: "brk_1", now: "2026-11-23T01:00:00.000Z", newId: () => "rcn_1" };
-  const run = newRun(1, ["2026-11"], context);
+  const run = newRun(1, ["2026-11"], { day: undefined, currencies: [] }, context);
   const later = "2026-11-23T01:01:00.000Z";
   const difference = { object_type: "account", object_id: "acc_1", account_id: "acc_1", field: "held" } as const;
 
-  it("is due once a day, not on the first one, and not while another is running", () => {
-    const done: BookRun = { ...run, status: "completed" };
-    expect(isRunDue(undefined, "2026-11-23T00:00:00.000Z", later)).toBe(false);
-    expect(isRunDue(undefined, "2026-11-22T23:59:59.999Z", later)).toBe(true);
-    expect(isRunDue(done, "2026-01-01T00:00:00.000Z", later)).toBe(false);
-    expect(isRunDue(done, "2026-01-01T00:00:00.000Z", "2026-11-24T00:00:00.000Z")).toBe(true);
-    expect(isRunDue(run, "2026-01-01T00:00:00.000Z", "2026-11-24T00:00:00.000Z")).toBe(false);
+  it("closes a day a quarter of an hour after its end, when all that was decided in it is committed", () => {
+    const day = { day: "2026-11-22", starts_at: "2026-11-22T00:00:00.000Z", ends_at: "2026-11-23T00:00:00.000Z" };
+    expect(isSettled(day, "2026-11-23T00:14:59.999Z")).toBe(false);
+    expect(isSettled(day, "2026-11-23T00:15:00.000Z")).toBe(true);
   });
 
   it("goes through all phases, adds up what it compared, and ends without its sums", () => {

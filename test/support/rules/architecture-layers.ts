@@ -58,7 +58,7 @@ const layers: readonly Layer[] = [
   { path: "shared/oauth/", values: [...rulesOfTheBusiness, "shared/table/"] },
   { path: "shared/webhooks/", values: [...rulesOfTheBusiness, "shared/table/", "shared/events/"] },
   { path: "shared/trading/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
-  { path: "shared/books/", values: [...rulesOfTheBusiness, "shared/table/"] },
+  { path: "shared/books/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/sums/"] },
   { path: "shared/clients/", values: [...rulesOfTheBusiness, "shared/table/", "shared/trading/"] },
   { path: "shared/money/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/", "shared/trading/"] },
   {
