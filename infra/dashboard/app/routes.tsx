@@ -32,7 +32,10 @@ const pages: readonly PageRow[] = [
   },
   {
     path: "/clients",
-    search: ["status", "verification_status", "country", "email", "external_id", "tag"],
+    search: [
+      ...["status", "verification_status", "country", "email", "external_id", "tag"],
+      ...["created_from", "created_to"],
+    ],
     component: lazyRouteComponent(() => import("./pages/customers/clients.tsx"), "ClientsPage"),
   },
   {
@@ -47,12 +50,15 @@ const pages: readonly PageRow[] = [
   },
   {
     path: "/accounts/$id",
-    search: ["tab"],
+    search: ["tab", "open_from", "open_to", "close_from", "close_to"],
     component: lazyRouteComponent(() => import("./pages/customers/account.tsx"), "AccountPage"),
   },
   {
     path: "/transactions",
-    search: ["open", "status", "kind", "method", "external_id", "provider_reference"],
+    search: [
+      ...["open", "status", "kind", "method", "currency", "external_id", "provider_reference"],
+      ...["completed_from", "completed_to"],
+    ],
     component: lazyRouteComponent(() => import("./pages/money/transactions.tsx"), "TransactionsPage"),
   },
   {

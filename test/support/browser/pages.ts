@@ -28,6 +28,7 @@ export function shownPages(scene: Scene): ShownPage[] {
     ["feeds", "/feeds"],
     ["feed", "/feeds/$id", `/feeds/${feed_id}`],
     ["feed-rejects", "/feeds/$id", `/feeds/${feed_id}?tab=rejects`],
+    ["feed-drift", "/feeds/$id", `/feeds/${feed_id}?tab=drift`],
     ["webhooks", "/webhooks"],
     ["webhook", "/webhooks/$id", `/webhooks/${endpoint_id}?open=${delivery_id}`],
     ["delivery", "/deliveries/$id", `/deliveries/${delivery_id}`],

@@ -10,6 +10,7 @@ import { Mark, Status } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Age, Go, Money, Waiting as WaitingSince } from "../parts/values.tsx";
 import { useMay } from "../session/caller.ts";
+import { useClientNames } from "./customers/client-column.tsx";
 import { useApprovals, type Waiting } from "./money/approval-data.ts";
 import { Kind } from "./money/kind.tsx";
 import { feedState } from "./trading/feed-state.ts";
@@ -162,7 +163,8 @@ function WebhooksCounter() {
 }
 
 function LowestLevels() {
-  const list = useList("/accounts/margin_watch", { query: { limit: 10 } });
+  const names = useClientNames();
+  const list = useList("/accounts/margin_watch", { query: { limit: 10, ...names.query } });
   return (
     <Panel title="Lowest margin levels" side={<Go to="/margin-watch">Margin watch</Go>}>
       <Rows

@@ -13,6 +13,16 @@ export interface Filter {
   /** The words of the values where the value itself is the word. */
   readonly verbatim?: boolean;
   readonly wide?: boolean;
+  /** A day, whose beginning in UTC is the moment that the API compares. */
+  readonly day?: boolean;
+}
+
+/** Filters of a list by a moment of its items: from the beginning of a day on, and before that of another. */
+export function dayFilters(moment: string, word: string): readonly Filter[] {
+  return [
+    { name: `${moment}_from`, label: `${word} from`, day: true },
+    { name: `${moment}_to`, label: `${word} before`, day: true },
+  ];
 }
 
 /** The filters of a list as chips. Each is a parameter of the address. */
@@ -86,8 +96,9 @@ function TextChip({ filter, value, onChange }: ChipProps) {
         apply();
       }}
     >
-      {value !== undefined && <span>{filter.label.toLowerCase()}</span>}
+      {(filter.day || value !== undefined) && <span>{filter.label.toLowerCase()}</span>}
       <input
+        type={filter.day ? "date" : "text"}
         aria-label={filter.label}
         placeholder={filter.label}
         value={text}
@@ -109,5 +120,9 @@ function Clear({ label, onClear }: { readonly label: string; readonly onClear: (
 
 /** The filters that are set, for the query of the list. */
 export function queryOf(filters: readonly Filter[], search: Readonly<Record<string, string | undefined>>) {
-  return Object.fromEntries(filters.flatMap(({ name }) => (search[name] ? [[name, search[name]]] : [])));
+  return Object.fromEntries(
+    filters.flatMap(({ name, day }) =>
+      search[name] ? [[name, day ? `${search[name]}T00:00:00Z` : search[name]]] : [],
+    ),
+  );
 }

@@ -5,6 +5,7 @@ import type { Schemas } from "../../api/types.ts";
 import { addressWith, useId } from "../../parts/address.ts";
 import { ActionButton, ConfirmDialog, MoreMenu } from "../../parts/dialogs.tsx";
 import { EditDialog } from "../../parts/edit-dialog.tsx";
+import { dayFilters } from "../../parts/filters.tsx";
 import { type Field, textOf } from "../../parts/form-dialog.tsx";
 import { dateOf, grouped, inWords, less } from "../../parts/format.ts";
 import { byId, listPart } from "../../parts/list-part.tsx";
@@ -269,6 +270,7 @@ const tradingOf = (id: string): readonly Part[] => [
     name: "Trades",
     scope: "trading:read",
     path: "/accounts/{id}/trades",
+    filters: [...dayFilters("open", "Opened"), ...dayFilters("close", "Closed")],
     columns: tradeColumns,
     idOf: byId,
     empty: { title: "No trades", text: "Trades appear here, open and closed." },

@@ -1,11 +1,11 @@
 import type { Schemas } from "../../api/types.ts";
 import type { Column } from "../../parts/table.tsx";
-import { Id } from "../../parts/values.tsx";
+import { Id, Maybe } from "../../parts/values.tsx";
 import { useMay } from "../../session/caller.ts";
 
-/** An item of a list that belongs to a client. */
+/** An item of a list that belongs to a client, or to none. */
 interface Owned {
-  readonly client_id: string;
+  readonly client_id?: string;
   readonly client?: Pick<Schemas["BrokerageClient"], "name"> | null | undefined;
 }
 
@@ -14,7 +14,7 @@ export const clientColumn: Column<Owned> = {
   head: "Client",
   width: 180,
   wide: true,
-  cell: ({ client, client_id }) => client?.name || <Id id={client_id} />,
+  cell: ({ client, client_id }) => client?.name || (client_id ? <Id id={client_id} /> : <Maybe value={null} />),
 };
 
 /** Query of a list whose items have their clients. */

@@ -1,6 +1,7 @@
 import { command } from "../../api/client.ts";
 import type { Schemas } from "../../api/types.ts";
 import { ActionButton } from "../../parts/dialogs.tsx";
+import { dayFilters } from "../../parts/filters.tsx";
 import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { ListView } from "../../parts/list.tsx";
 import { PageHead } from "../../parts/page.tsx";
@@ -39,6 +40,7 @@ const filters = [
   { name: "email", label: "Email", wide: true },
   { name: "external_id", label: "Your reference" },
   { name: "tag", label: "Tag" },
+  ...dayFilters("created", "Created"),
 ] as const;
 
 /** The customers of the brokerage. */

@@ -3,6 +3,7 @@ import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
 import { addressWith, useAddress } from "../../parts/address.ts";
 import { ActionButton } from "../../parts/dialogs.tsx";
+import { dayFilters } from "../../parts/filters.tsx";
 import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { inWords } from "../../parts/format.ts";
 import { useKeys } from "../../parts/keys.ts";
@@ -53,8 +54,10 @@ export const transactionFilters = [
     label: "Method",
     values: ["bank_transfer", "card", "crypto", "e_wallet", "cash", "internal", "other"],
   },
+  { name: "currency", label: "Currency" },
   { name: "external_id", label: "Your reference" },
   { name: "provider_reference", label: "Provider reference", wide: true },
+  ...dayFilters("completed", "Completed"),
 ] as const;
 
 const columns = [...transactionColumns.slice(0, 2), clientColumn, ...transactionColumns.slice(2)];

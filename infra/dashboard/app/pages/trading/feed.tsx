@@ -14,6 +14,7 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Age, Clock, Id, Maybe, Waiting } from "../../parts/values.tsx";
 import { useMay } from "../../session/caller.ts";
+import { useClientNames } from "../customers/client-column.tsx";
 import { driftColumns, ResolveDrift } from "./drift.tsx";
 import { feedState } from "./feed-state.ts";
 
@@ -293,13 +294,14 @@ function Exchanged({ id }: { readonly id: string }) {
 
 function Drifts({ source }: { readonly source: string }) {
   const [search, change] = useAddress();
+  const names = useClientNames();
   const opened = search["open"];
   return (
     <>
       <ListView
         dense
         path="/drift"
-        params={{ query: { source_id: source } }}
+        params={{ query: { source_id: source, ...names.query } }}
         caption="Drift"
         filters={[{ name: "status", label: "Status", values: ["open", "resolved"] }]}
         columns={driftColumns}

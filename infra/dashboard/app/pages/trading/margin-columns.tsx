@@ -14,18 +14,27 @@ const tones: Readonly<Record<string, string>> = {
 
 /** Columns of the accounts by their margin level, the lowest first. */
 export const marginColumns: readonly Column<Watched>[] = [
-  { head: "Status", width: 130, small: "purpose", cell: ({ margin_status }) => <Status state={margin_status} /> },
-  { head: "Account", key: true, small: "name", cell: ({ account_id }) => shortId(account_id) },
-  { head: "Equity", width: 150, right: true, cell: ({ equity }) => <Money amount={equity} /> },
+  { head: "Status", width: 112, small: "purpose", cell: ({ margin_status }) => <Status state={margin_status} /> },
+  {
+    head: "Account",
+    key: true,
+    small: "name",
+    cell: ({ account_id, client }) => (
+      <>
+        {client?.name} <span className={client?.name ? "dim" : undefined}>{shortId(account_id)}</span>
+      </>
+    ),
+  },
+  { head: "Equity", width: 112, right: true, cell: ({ equity }) => <Money amount={equity} /> },
   {
     head: "Used margin",
-    width: 170,
+    width: 142,
     right: true,
     cell: ({ used_margin, currency }) => <Money amount={used_margin} currency={currency} />,
   },
   {
     head: "Price age",
-    width: 110,
+    width: 84,
     right: true,
     small: "age",
     cell: ({ metrics_as_of, metrics_stale }) =>
@@ -40,7 +49,7 @@ export const marginColumns: readonly Column<Watched>[] = [
   },
   {
     head: "Level %",
-    width: 100,
+    width: 78,
     right: true,
     small: "amount",
     cell: ({ margin_level, margin_status }) => (

@@ -1,9 +1,7 @@
 import { ListView } from "../../parts/list.tsx";
 import { PageHead } from "../../parts/page.tsx";
-import { clientColumn, useClientNames } from "../customers/client-column.tsx";
+import { useClientNames } from "../customers/client-column.tsx";
 import { marginColumns } from "./margin-columns.tsx";
-
-const columns = [...marginColumns.slice(0, 2), clientColumn, ...marginColumns.slice(2)];
 
 /** Accounts by margin level, the lowest first. */
 export function MarginWatchPage() {
@@ -16,7 +14,7 @@ export function MarginWatchPage() {
         params={names}
         caption="Accounts by margin level"
         filters={[{ name: "margin_status", label: "Status", values: ["normal", "margin_call", "stop_out"] }]}
-        columns={columns}
+        columns={marginColumns}
         idOf={({ account_id }) => account_id}
         to={({ account_id }) => `/accounts/${account_id}`}
         empty={{ title: "No account uses margin", text: "Accounts with open positions are listed here." }}
