@@ -2,6 +2,7 @@ import { wantedBy } from "../domain/accounts/finding.ts";
 import type { FindTexts } from "../domain/records/client.ts";
 import { limits } from "../limits.ts";
 import { timePart } from "../runtime/ids.ts";
+import { withAsciiDomain } from "../schema/client.ts";
 import type { PageRequest } from "../table/list.ts";
 import { type ListPlace, pageRequest } from "./page.ts";
 import { HttpProblem } from "./problem.ts";
@@ -151,7 +152,8 @@ export function searchIn(query: Query): Search | undefined {
   const [other] = Object.keys(others);
   if (other !== undefined) throw refusedParameter(other, "not_allowed", "cannot be combined with search");
   const { min_characters, max_characters, max_items } = limits.search;
-  const texts = wantedBy(search);
+  const isEmail = search.includes("@");
+  const texts = wantedBy(isEmail ? withAsciiDomain(search.trim().toLowerCase().normalize("NFC")) : search);
   if (texts === undefined) {
     const rule = `must have ${min_characters} to ${max_characters} characters, of which signs do not count`;
     throw refusedParameter("search", "out_of_range", rule);

@@ -76,7 +76,7 @@ const Address = z.strictObject({
  * address. Other domains stay as they are, and so does one that no mail can reach, which the pattern then refuses: the
  * conversion makes `0.0.0.1` of `１`, and drops invisible characters.
  */
-function withAsciiDomain(address: string): string {
+export function withAsciiDomain(address: string): string {
   const at = address.lastIndexOf("@") + 1;
   const domain = address.slice(at);
   const isAscii = /^\p{ASCII}*$/u.test(domain);

@@ -192,6 +192,14 @@ describe("a client", () => {
     expect(left.toLowerCase()).not.toMatch(/bea|weiss/);
   });
 
+  it("is found by an address whose domain is typed as it is written or in ASCII", async () => {
+    const { id, email } = await broker.client({ email: "bo@Exämple.de" });
+    for (const text of ["bo@exämple.de", "BO@EXÄMPLE.D", "bo@xn--ex", email]) {
+      expect([text, await idsOf(caller, text)]).toEqual([text, [id]]);
+    }
+    expect(await idsOf(caller, "bo@example.de")).toEqual([]);
+  });
+
   it("comes first where the whole text is its external id", async () => {
     const named = await broker.client({ first_name: "Zed", last_name: "A1", external_id: "x7 one" });
     const other = await broker.client({ first_name: "X7", last_name: "One" });
