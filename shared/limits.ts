@@ -418,6 +418,14 @@ export const limits = {
     /** Time that one more step may take. */
     step_reserve_ms: 60_000,
   },
+  statements: {
+    /** Days of one statement: a year. */
+    max_days: 366,
+    /** Entries of one statement, about 300 bytes each: a quarter of what Lambda answers. */
+    max_entries: 5000,
+    /** Characters of each text of the letterhead. */
+    max_characters: 200,
+  },
   audit: {
     /** Entries that a check keeps after a broken link: what stands behind it tells what was done to the chain. */
     look_ahead_entries: 1000,

@@ -1,7 +1,6 @@
 import type { Closing } from "../domain/books/closing.ts";
 import type { ClosingScope } from "../domain/books/closing-reports.ts";
 import { daysWithin } from "../http/days.ts";
-import { listParameter } from "../http/filters.ts";
 import { limits } from "../limits.ts";
 import { closingsWithin } from "../table/closings.ts";
 
@@ -16,6 +15,6 @@ export async function closedDays(
   const { from = "", to = "" } = query;
   daysWithin({ from, to }, limits.sums.max_days);
   const account_type = query["account_type"] === "demo" ? "demo" : "live";
-  const scope = { from, to, account_type, currencies: listParameter(query, "currency") } as const;
+  const scope = { from, to, account_type, currency: query["currency"] } as const;
   return [scope, await closingsWithin(tenant, from, to)];
 }

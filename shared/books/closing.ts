@@ -26,11 +26,17 @@ export async function dayToClose(tenant: string, now: string) {
 }
 
 /** A step with the closing of its day where it is the last one of its ledgers and control accounts. */
-export async function withClosing(run: BookRun, step: BookStep, reset: Reset | undefined, now: string) {
+export async function withClosing(
+  run: BookRun,
+  step: BookStep,
+  reset: Reset | undefined,
+  now: string,
+): Promise<{ readonly step: BookStep; readonly closing?: Closing }> {
+  if (run.closes === undefined || run.phase !== "postings" || step.position !== null) return { step };
   const last = await lastClosing(run.tenant_id);
   // A reset has removed accounts of then, and what was in transit with them.
   const isOther = last === undefined || (reset !== undefined && reset.created_at >= last.closed_at);
-  return closingOf(run, step, isOther ? undefined : last, now);
+  return closingOf(run, run.closes, step, isOther ? undefined : last, now);
 }
 
 /**

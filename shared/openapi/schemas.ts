@@ -36,6 +36,7 @@ import * as reset from "../schema/reset.ts";
 import * as sandbox from "../schema/sandbox.ts";
 import * as service from "../schema/service.ts";
 import * as settings from "../schema/settings.ts";
+import * as statement from "../schema/statement.ts";
 import * as streamRequest from "../schema/stream/client-messages.ts";
 import * as streamMessage from "../schema/stream/server-messages.ts";
 import * as streamTicket from "../schema/stream/ticket.ts";
@@ -78,6 +79,7 @@ const modules: readonly object[] = [
   reset,
   service,
   settings,
+  statement,
   source,
   streamMessage,
   streamRequest,

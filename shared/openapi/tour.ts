@@ -152,6 +152,7 @@ export const tour: readonly Chapter[] = [
       { row: "list_client_transactions" },
       { row: "list_account_transactions" },
       { row: "list_ledger" },
+      { row: "get_statement", query: { from: "2026-11-01", to: "2026-11-30" } },
     ],
   },
   {

@@ -15,6 +15,7 @@ import { page } from "../schema/fields.ts";
 import { MarginPreview, MarginPreviewRequest } from "../schema/margin-preview.ts";
 import { ListAccountOrdersQuery, Order } from "../schema/order.ts";
 import { ListAccountPositionsQuery, Position } from "../schema/position.ts";
+import { Statement, StatementQuery } from "../schema/statement.ts";
 import { ListAccountTradesQuery, Trade } from "../schema/trade.ts";
 import { ListAccountTransactionsQuery, Transaction } from "../schema/transaction.ts";
 import { route } from "./route.ts";
@@ -201,6 +202,25 @@ export const listLedger = route({
   refusals: ["invalid_cursor"],
 });
 
+/** `GET /accounts/{id}/statement` */
+export const getStatement = route({
+  id: "get_statement",
+  method: "GET",
+  path: "/accounts/{id}/statement",
+  tag: "Accounts",
+  summary: "Get a statement of an account",
+  description:
+    "The entries of an account on days of the brokerage, with its balance and credit before and after them, over up " +
+    "to 366 days and 5,000 entries. Once the last day is closed it is `final`: its figures and their hash stay. As CSV " +
+    "(RFC 4180) it has a line for each entry between its opening and closing balance.",
+  file: "accounts/statement",
+  scope: "accounts:read",
+  grants: ["query", "read"],
+  query: StatementQuery,
+  reply: Statement,
+  table: true,
+});
+
 /** `GET /accounts/{id}/transactions` */
 export const listAccountTransactions = route({
   id: "list_account_transactions",
@@ -312,6 +332,7 @@ export const accountRoutes = [
   getBalance,
   createMarginPreview,
   listLedger,
+  getStatement,
   listAccountTransactions,
   listAccountTrades,
   listAccountPositions,

@@ -52,8 +52,7 @@ export const reportIncome = route({
   tag: "Reports",
   summary: "Get income by day",
   description:
-    "What the brokerage gained on each of its closed days, by its control accounts, over up to 92 days. As CSV (RFC " +
-    "4180), with `Accept: text/csv` or `format=csv`, it has a line for each row.",
+    "What the brokerage gained on each of its closed days, by its control accounts, over up to 92 days, as JSON or CSV.",
   file: "reports/income",
   scope: "reports:read",
   grants: ["query"],

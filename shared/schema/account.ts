@@ -39,9 +39,7 @@ const StopOutMode = z.enum(["full", "partial"]);
 const PositionMode = z.enum(["hedging", "netting"]);
 const MarginCalculation = z.enum(["max", "sum", "net"]);
 const ClientMoney = z.enum(["segregated", "title_transfer"]);
-const clientMoneyText =
-  "Whether the money of the client is held apart from that of the brokerage (`segregated`) or its title was " +
-  "transferred; closing balances count it by this.";
+const clientMoneyText = "Whether the client's money is held apart or its title was transferred.";
 
 /** Margin levels that a broker may set when an account is opened and later. */
 const requestedLevels = {

@@ -56,7 +56,7 @@ const policies = {
 };
 
 /** When the days of the brokerage end. */
-const DayEnd = z.strictObject({
+export const DayEnd = z.strictObject({
   time: described(
     z.string().check(z.regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, "must be a time of day such as 17:00")),
     "Time of day in `zone` at which a day ends; `00:00` is the midnight after it.",
@@ -67,9 +67,37 @@ const DayEnd = z.strictObject({
   ),
 });
 
-const dayEndText =
-  "When the days of closing balances, of income, of settled money and of statements end; midnight UTC until it is " +
-  "set. A change counts from the day after the one that is running.";
+const dayEndText = "When days end; midnight UTC until it is set. A change counts from the day after the running one.";
+
+const letterhead = {
+  name: "Name of the company.",
+  address: "Address of the company.",
+  registration_number: "Number of the company in its register.",
+  licence: "Licence, with the authority that gave it.",
+  contact: "Email address or phone number for clients.",
+  website: "Website.",
+} as const;
+
+/** The letterhead of the brokerage in responses. */
+export const Letterhead = z.object(
+  mapped(letterhead, (says) => described(z.nullable(z.string()), `${says} Null until it is set.`)),
+);
+
+/** A text of the letterhead; empty, it removes the text. */
+export const LetterheadText = z
+  .string()
+  .check(
+    z.maxLength(limits.statements.max_characters),
+    z.regex(/^[^\p{Cc}\p{Cs}\p{NChar}\ufffd]*$/u, "must be text without control characters"),
+  );
+
+/** Changes of the letterhead: members that are not named stay. */
+const LetterheadPatch = z.strictObject(mapped(letterhead, (says) => described(z.optional(LetterheadText), says)));
+
+function mapped<K extends string, T>(texts: Readonly<Record<K, string>>, to: (says: string) => T): Record<K, T> {
+  const pairs = Object.entries<string>(texts).map(([name, says]) => [name, to(says)]);
+  return Object.fromEntries(pairs) as Record<K, T>;
+}
 
 const CurrencyName = z.string().check(z.regex(/^[A-Z]{3,6}$/, "must be the code of a currency such as USD"));
 
@@ -135,7 +163,8 @@ export const UpdateSettingsRequest = z.strictObject({
   transaction_expiry_days: z.optional(policies.transaction_expiry_days),
   transfer_mark_up_percent: z.optional(policies.transfer_mark_up_percent),
   credit_on_withdrawal: z.optional(policies.credit_on_withdrawal),
-  day_end: described(z.optional(DayEnd), dayEndText),
+  day_end: described(z.optional(DayEnd), "When days end."),
+  brokerage: described(z.optional(LetterheadPatch), "Letterhead of statements; members that are not named stay."),
   approval_rules: described(
     z.optional(z.array(ApprovalRule).check(z.maxLength(limits.approvals.max_rules))),
     "Approval rules. While the brokerage has two active owners, one proposes them and another one accepts by sending " +
@@ -150,6 +179,7 @@ export const Settings = z.object({
   name: described(z.nullable(z.string()), "Name of the brokerage; null until it is set."),
   ...policies,
   day_end: described(DayEnd, dayEndText),
+  brokerage: described(Letterhead, "Letterhead of statements."),
   approval_rules: described(z.array(ApprovalRule), "Approval rules; of those that apply the strictest counts."),
   proposed_approval_rules: described(
     z.nullable(ProposedApprovalRules),

@@ -257,6 +257,7 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
       },
       summarize_transactions: async () => ({ address: `/transactions/summary?${today()}` }),
       report_money: async () => ({ address: `/reports/money?${today()}&currency=USD` }),
+      get_statement: async () => ({ address: `/accounts/${account.id}/statement?${today()}` }),
       report_closing_balances: async () => ({ address: `/reports/closing_balances?${today()}` }),
       report_income: async () => ({ address: `/reports/income?${today()}` }),
       report_usage: async () => ({ address: `/usage?${today()}` }),

@@ -23,6 +23,10 @@ describe("the policies of a new tenant", () => {
       transfer_mark_up_percent: "0.50",
       credit_on_withdrawal: "keep",
       day_end: { time: "00:00", zone: "UTC" },
+      brokerage: {
+        ...{ name: null, address: null, registration_number: null, licence: null },
+        ...{ contact: null, website: null },
+      },
       approval_rules: [],
       proposed_approval_rules: null,
       proposed_four_eyes: null,

@@ -23,6 +23,12 @@ export function dayEndOf({ day_end }: Partial<Pick<Tenant, "day_end">>): Setting
   return day_end ?? { time: "00:00", zone: "UTC" };
 }
 
+/** The letterhead of a brokerage; null where a text is not set. */
+export function letterheadOf({ brokerage }: Partial<Pick<Tenant, "brokerage">>): SettingsBody["brokerage"] {
+  const none = { name: null, address: null, registration_number: null, licence: null };
+  return { ...none, contact: null, website: null, ...brokerage };
+}
+
 /** The policies of a tenant that has set none. */
 const defaults: Omit<Tenant, "id" | Counted | "created_at" | "updated_at" | "version"> = {
   require_verified_client: "none",
@@ -51,6 +57,7 @@ export function settingsBody(tenant: Tenant): SettingsBody {
     transfer_mark_up_percent: markUpOf(tenant),
     credit_on_withdrawal: tenant.credit_on_withdrawal ?? "keep",
     day_end: dayEndOf(tenant),
+    brokerage: letterheadOf(tenant),
     approval_rules: tenant.approval_rules ?? [],
     proposed_approval_rules: tenant.proposed_approval_rules ?? null,
     proposed_four_eyes: tenant.proposed_four_eyes ?? null,
@@ -74,7 +81,9 @@ function rulesIn(tenant: Tenant, rules: Pick<Tenant, "approval_rules" | "propose
 /** Decides `PATCH /settings`. A patch that says what is already so changes nothing. */
 export function amendSettings(tenant: Tenant, patch: UpdateSettings, context: Context): Decision<Tenant> {
   const { transfer_mark_up_percent: markUp, credit_on_withdrawal: credit, approval_rules: rules, ...more } = patch;
-  const { day_end: end = dayEndOf(tenant), ...others } = more;
+  const { day_end: end = dayEndOf(tenant), brokerage, ...others } = more;
+  const texts = Object.entries(brokerage ?? {}).map(([name, text]) => [name, text === "" ? null : text]);
+  const letterhead: SettingsBody["brokerage"] = { ...letterheadOf(tenant), ...Object.fromEntries(texts) };
   const ruled = rules === undefined ? undefined : amendRules(tenant, rules, context, sameValue);
   if (ruled?.ok === false) return ruled;
   const eyes = patch.four_eyes === undefined ? undefined : amendFourEyes(tenant, patch.four_eyes, context);
@@ -91,6 +100,7 @@ export function amendSettings(tenant: Tenant, patch: UpdateSettings, context: Co
     ...markUpIn(tenant, markUp),
     ...policy,
     ...(sameValue(end, dayEndOf(tenant)) ? {} : { day_end: end }),
+    ...(sameValue(letterhead, letterheadOf(tenant)) ? {} : { brokerage: letterhead }),
     ...rulesIn(tenant, ruled?.rules),
     ...eyes?.policy,
     ...(stopOut === undefined ? {} : { min_stop_out_retail: Number(stopOut).toFixed(2) }),

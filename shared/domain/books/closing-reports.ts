@@ -3,12 +3,12 @@ import { formatAmount } from "../kernel/money.ts";
 import type { Account } from "../records/account.ts";
 import { type Closing, cellsOf, type Figure, figuresIn, sumsOf } from "./closing.ts";
 
-/** Of which days a report is, of which accounts, and of which currencies; of all without them. */
+/** Of which days a report is, of which accounts, and of which currency; of all without it. */
 export interface ClosingScope {
   readonly from: string;
   readonly to: string;
   readonly account_type: Account["type"];
-  readonly currencies?: readonly string[] | undefined;
+  readonly currency: string | undefined;
 }
 
 type Of = (figure: Figure) => bigint;
@@ -16,20 +16,20 @@ type Of = (figure: Figure) => bigint;
 /** The head of a report with a row for each closed day and currency. */
 function reportOf<R>(
   name: string,
-  { from, to, account_type, currencies }: ClosingScope,
+  { from, to, account_type, currency }: ClosingScope,
   closed: readonly Closing[],
   rowOf: (closing: Closing, of: Of, money: (minor: bigint) => string) => R,
 ) {
   const data = closed.flatMap((closing) =>
     cellsOf(closing.figures)
-      .filter((cell) => cell.account_type === account_type && (currencies?.includes(cell.currency) ?? true))
+      .filter((cell) => cell.account_type === account_type && (currency ?? cell.currency) === cell.currency)
       .map((cell) => {
         const of = figuresIn(closing.figures, cell);
         const row = rowOf(closing, of, (minor) => formatAmount(minor, cell.currency));
         return { day: closing.day, currency: cell.currency, ...row };
       }),
   );
-  const named = currencies === undefined ? "" : `&currency=${currencies.join()}`;
+  const named = currency === undefined ? "" : `&currency=${currency}`;
   const href = `/v2/reports/${name}?from=${from}&to=${to}${named}&account_type=${account_type}`;
   return { from, to, account_type, data, _links: { self: { href } } };
 }

@@ -10,12 +10,14 @@ export interface LedgerReading {
   readonly last: number;
   /** The balance after it. */
   readonly balance_minor: bigint;
+  /** The credit after it. */
+  readonly credit_minor: bigint;
   readonly entries: number;
   readonly fault?: Difference;
 }
 
 /** A ledger before its first entry. */
-export const unread: LedgerReading = { last: 0, balance_minor: 0n, entries: 0 };
+export const unread: LedgerReading = { last: 0, balance_minor: 0n, credit_minor: 0n, entries: 0 };
 
 /** An account in a difference. */
 export function accountObject(id: string): BookObject {
@@ -31,20 +33,22 @@ export function readEntry(before: LedgerReading, entry: Ledger): LedgerReading {
   return {
     last: entry.balance_version,
     balance_minor: entry.balance_after_minor,
+    credit_minor: entry.credit_after_minor ?? 0n,
     entries: before.entries + 1,
     ...(fault === undefined ? {} : { fault }),
   };
 }
 
-function faultOf({ last, balance_minor: before }: LedgerReading, entry: Ledger): Difference | undefined {
+function faultOf({ last, balance_minor: before, credit_minor }: LedgerReading, entry: Ledger): Difference | undefined {
   const { account_id, currency, amount_minor: amount } = entry;
   const number = last + 1;
   if (entry.balance_version !== number) return missing(accountObject(account_id), "ledger_entry", String(number));
   const about: BookObject = { object_type: "ledger_entry", object_id: entry.id, account_id };
-  const after = entry.moves === "credit" ? before : before + amount;
+  const [after, credit] = entry.moves === "credit" ? [before, credit_minor + amount] : [before + amount, credit_minor];
   const [difference] = [
     ...amountDifference(about, "balance_before", currency, [before, entry.balance_before_minor]),
     ...amountDifference(about, "balance_after", currency, [after, entry.balance_after_minor]),
+    ...amountDifference(about, "credit_after", currency, [credit, entry.credit_after_minor ?? 0n]),
   ];
   return difference;
 }

@@ -96,7 +96,7 @@ export function afterStep(
   const sums = plusNets(run.nets ?? {}, nets);
   const ofDay = plusNets(run.figures ?? {}, figures);
   const phase = step.position === null ? phaseAfter(run.phase) : run.phase;
-  const { nets: _nets, ...before } = run;
+  const { nets: _nets, figures: _figures, ...before } = run;
   const after: BookRun = {
     ...before,
     ...(phase === undefined ? { status: "completed", completed_at: now } : { phase }),
@@ -106,7 +106,7 @@ export function afterStep(
     difference_count: run.difference_count + found.length,
     differences: [...run.differences, ...found].slice(0, limits.books.kept_differences),
     ...(phase === undefined || Object.keys(sums).length === 0 ? {} : { nets: sums }),
-    ...(Object.keys(ofDay).length === 0 ? {} : { figures: ofDay }),
+    ...(phase === undefined || Object.keys(ofDay).length === 0 ? {} : { figures: ofDay }),
     currencies: [...new Set([...run.currencies, ...currencies])],
     updated_at: later(run.updated_at, now),
     version: run.version + 1,
@@ -121,18 +121,18 @@ export function afterStep(
  */
 export function closingOf(
   run: BookRun,
+  closes: ClosedDay,
   step: BookStep,
   before: Closing | undefined,
   now: string,
-): { readonly step: BookStep; readonly closing?: Closing } {
-  if (run.closes === undefined || run.phase !== "postings" || step.position !== null) return { step };
-  const { figures, differences } = settleDay(run.closes, run.figures ?? {}, before);
+): { readonly step: BookStep; readonly closing: Closing } {
+  const { figures, differences } = settleDay(closes, run.figures ?? {}, before);
   const closed = { ...step, differences: [...(step.differences ?? []), ...differences] };
   const { difference_count } = afterStep(run, closed, now).run;
   const { tenant_id, id: reconciliation_id } = run;
   return {
     step: closed,
-    closing: { tenant_id, ...run.closes, closed_at: now, reconciliation_id, difference_count, figures },
+    closing: { tenant_id, ...closes, closed_at: now, reconciliation_id, difference_count, figures },
   };
 }
 

@@ -18,7 +18,7 @@ import type { Change, Decision } from "../records/change.ts";
 import type { Transaction } from "../records/transaction.ts";
 import { settled } from "./booking.ts";
 import { creditLedgerEntry, entryChanges } from "./entries.ts";
-import { postingTime, refuseUnsettled } from "./posting.ts";
+import { postedAt, postingTime, refuseUnsettled } from "./posting.ts";
 import type { AccountContext } from "./transaction.ts";
 
 /** Whether a transaction grants credit or takes it back. */
@@ -113,7 +113,7 @@ export function moveCredit(
   const entry = creditLedgerEntry(transaction, move, lotChanges(lots, left), more, booked);
   return [
     adjustBalance(balance, context, {
-      set: { seq: balance.seq + 1, posted_at, ...creditFields(left, balance.currency) },
+      set: { seq: balance.seq + 1, ...postedAt(balance, posted_at), ...creditFields(left, balance.currency) },
       ...(final ? { add: { pending: -1 } } : {}),
       require: [equal("seq", balance.seq), equal("pos_version", balance.pos_version)],
     }),

@@ -23,6 +23,8 @@ export function ledgerEntry(
     before: bigint;
     seq: number;
     debt: bigint;
+    /** Credit of the account after it. */
+    credit: bigint;
     more?: Noted;
   },
 ): Ledger {
@@ -36,6 +38,7 @@ export function ledgerEntry(
     balance_before_minor: posting.before,
     balance_after_minor: posting.before + (posting.more?.moves === "credit" ? 0n : posting.change),
     balance_version: posting.seq,
+    ...(posting.credit === 0n ? {} : { credit_after_minor: posting.credit }),
     transaction_id: transaction.id,
     ...(posting.debt === 0n ? {} : { debt_before_minor: posting.debt }),
     ...posting.more,
@@ -95,7 +98,7 @@ export function creditEntry(
 /** The entry of these changes of credit, also where there are none. */
 export function creditLedgerEntry(
   transaction: Transaction,
-  { balance_minor: before, seq, debt_minor: debt }: CreditMove,
+  { balance_minor: before, seq, debt_minor: debt, after }: CreditMove,
   changes: readonly CreditLot[],
   more: Pick<Ledger, "settlement">,
   context: Context,
@@ -109,6 +112,7 @@ export function creditLedgerEntry(
     before,
     seq,
     debt,
+    credit: creditOf(after),
     more: { ...more, moves: "credit", lots },
   });
 }

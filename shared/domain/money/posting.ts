@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 import { adjustBalance, equal } from "../accounts/balance.ts";
-import { afterWithdrawal, type CreditLot, creditFields, hadCredit, lotsOf } from "../accounts/credit-lots.ts";
+import { afterWithdrawal, type CreditLot, creditFields, creditOf, hadCredit, lotsOf } from "../accounts/credit-lots.ts";
 import {
   afterPosting,
   isTrading,
@@ -127,7 +127,7 @@ export function post(
   const posted = postedOn(balance, booking, margin);
   const policy = hadCredit(balance) && withdraws(booking) ? credit_policy : undefined;
   const entry = ledgerEntry(transaction, booked, {
-    ...{ kind: booking.kind, change, before, seq, debt: standing.debt_minor },
+    ...{ kind: booking.kind, change, before, seq, debt: standing.debt_minor, credit: balance.credit_minor },
     more: {
       ...posted.noted,
       ...(policy === undefined ? {} : { credit_policy: policy }),
@@ -146,7 +146,7 @@ export function post(
   const set = {
     balance_minor: end.balance_minor,
     seq: seq + repaid.entries.length,
-    posted_at,
+    ...postedAt(balance, posted_at),
     ...(end.debt_minor === balance.debt_minor ? {} : { debt_minor: end.debt_minor }),
     ...realisedChange(balance, realisedAfter(balance, { kind: booking.kind, amount_minor: change })),
     ...(caused ? { below_zero_seq: seq + (policy === undefined ? 0 : 1) } : {}),
@@ -245,6 +245,7 @@ function repayments(
     .map(({ control, amount, ...part }, place) => {
       const item = ledgerEntry(transaction, context, {
         ...{ kind: part.kind, change: -amount, before, seq: seq + 1 + place, debt: end.debt_minor },
+        credit: creditOf(lots),
         more: { settlement: "repayment" },
       });
       before -= amount;
@@ -293,6 +294,11 @@ export function refuseMargin(payable: bigint, balance: Balance) {
   return refuse("insufficient_free_margin", "The free margin does not cover the amount.", {
     extra: { withdrawable: formatAmount(greatest(0n, payable), balance.currency), currency: balance.currency },
   });
+}
+
+/** The time of the last posting of an account, and whether that is earlier than the one of the posting before. */
+export function postedAt(before: Pick<Balance, "posted_at">, posted_at: string): Partial<Balance> {
+  return { posted_at, ...(posted_at < (before.posted_at ?? "") ? { unordered: 1 } : {}) };
 }
 
 /**

@@ -31,6 +31,8 @@ export interface Balance {
   readonly seq: number;
   /** Time of the last posting: no later one is earlier. Absent before the first. */
   readonly posted_at?: string;
+  /** An entry has an earlier time than the one before it: the clock of a machine was ahead. Absent otherwise. */
+  readonly unordered?: 1;
   /** Net result of trading booked since the account last had no position; absent when it is none. */
   readonly realised_minor?: bigint;
   /** Number of the last posting that raised the debt, was corrected or may have removed credit: no later debit did. */

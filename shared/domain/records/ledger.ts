@@ -14,6 +14,8 @@ export interface Ledger {
   readonly balance_before_minor: bigint;
   readonly balance_after_minor: bigint;
   readonly balance_version: number;
+  /** Credit of the account after it; absent where there is none. */
+  readonly credit_after_minor?: bigint;
   readonly transaction_id: string | null;
   /** The trade whose profit, swap or commission it is. */
   readonly trade_id?: string;

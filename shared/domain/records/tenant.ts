@@ -6,6 +6,7 @@ type Later =
   | "transfer_mark_up_percent"
   | "credit_on_withdrawal"
   | "day_end"
+  | "brokerage"
   | "approval_rules"
   | "proposed_approval_rules"
   | "proposed_four_eyes";
@@ -39,4 +40,6 @@ export interface Tenant extends Omit<SettingsBody, "object" | "tenant_id" | Late
   readonly credit_on_withdrawal?: SettingsBody["credit_on_withdrawal"];
   /** Absent until it is set: midnight UTC. */
   readonly day_end?: SettingsBody["day_end"];
+  /** Texts of the letterhead that are set; absent until one is. */
+  readonly brokerage?: Partial<SettingsBody["brokerage"]>;
 }

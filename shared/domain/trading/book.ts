@@ -2,7 +2,7 @@ import { demoMark } from "../accounts/account.ts";
 import { adjustBalance, equal } from "../accounts/balance.ts";
 import { afterPosting, realisedAfter, realisedChange, standingOf } from "../accounts/debt.ts";
 import { type Context, type DomainEvent, later, type Requirement } from "../kernel/decision.ts";
-import { postingTime } from "../money/posting.ts";
+import { postedAt, postingTime } from "../money/posting.ts";
 import type { Balance } from "../records/balance.ts";
 import type { Contra, Ledger, Settlement } from "../records/ledger.ts";
 import type { Position } from "../records/position.ts";
@@ -49,6 +49,7 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
   const credits = entry.lots !== undefined;
   const after = credits ? standing : afterPosting(standing, entry);
   const posted_at = postingTime(balance, context);
+  const credit_minor = balance.credit_minor + (credits ? entry.amount_minor : 0n);
   const shared = {
     tenant_id: balance.tenant_id,
     account_id: balance.account_id,
@@ -65,6 +66,7 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
     balance_before_minor: balance.balance_minor,
     balance_after_minor: after.balance_minor,
     balance_version: balance.seq + 1,
+    ...(credit_minor === 0n ? {} : { credit_after_minor: credit_minor }),
     ...(standing.debt_minor === 0n ? {} : { debt_before_minor: standing.debt_minor }),
     ...(entry.lots === undefined ? {} : { moves: "credit", lots: entry.lots }),
     ...(entry.settlement === undefined ? {} : { settlement: entry.settlement }),
@@ -88,6 +90,7 @@ function bookEntry(book: Book, entry: Entry, context: Context): Book {
       ...after,
       available_minor: balance.available_minor + after.balance_minor - balance.balance_minor,
       seq: balance.seq + 1,
+      credit_minor,
       posted_at,
       updated_at: later(balance.updated_at, context.now),
     },
@@ -130,7 +133,7 @@ export function closeBook<R>(
       ...{ balance_minor, seq, used_margin_minor, positions, pos_version: before.pos_version + 1 },
       ...(credit_minor === before.credit_minor ? {} : { credit_minor }),
       ...(credit_lots === undefined || credit_lots === before.credit_lots ? {} : { credit_lots }),
-      ...(posted_at === undefined || posted_at === before.posted_at ? {} : { posted_at }),
+      ...(posted_at === undefined || posted_at === before.posted_at ? {} : postedAt(before, posted_at)),
       ...realisedChange(before, book.balance),
       ...(debt_minor === before.debt_minor ? {} : { debt_minor }),
       ...(below_zero_seq === undefined || below_zero_seq === before.below_zero_seq ? {} : { below_zero_seq }),

@@ -114,6 +114,38 @@ export const accountsReplies: Readonly<Record<string, unknown>> = {
     missing: ["acc_01JD000000000000000000000E"],
     _links: links({ self: `/accounts/metrics?account_ids=${account_id},acc_01JD000000000000000000000E` }),
   },
+  Statement: {
+    object: "statement",
+    final: true,
+    content_sha256: "5f2c1b0e8a4d3f6b7c9e0d1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e",
+    figures: {
+      figures_version: 1,
+      account_id,
+      currency: "USD",
+      ...{ from: "2026-11-21", to: "2026-11-21" },
+      ...{ starts_at: "2026-11-20T22:00:00.000Z", ends_at: "2026-11-21T22:00:00.000Z" },
+      ...{ first_version: 1, last_version: 1 },
+      opening: { balance: "0.00", credit: "0.00" },
+      entries: [
+        {
+          ...{ version: 1, created_at: "2026-11-21T06:30:00.000Z", kind: "deposit", moves: "balance" },
+          ...{ amount: "1000.00", balance_after: "1000.00", credit_after: "0.00" },
+          ...{ transaction_id, trade_id: null },
+        },
+      ],
+      totals: [{ kind: "deposit", moves: "balance", count: 1, amount: "1000.00" }],
+      closing: { balance: "1000.00", credit: "0.00" },
+    },
+    held: null,
+    trades: [],
+    account: { number: "10000001", type: "live", name: null, platform: "internal", platform_login: null },
+    client: { id: client_id, name: "Ana Silva", address: ["1 Rua Augusta", "1100 Lisboa", "PT"] },
+    brokerage: {
+      ...{ name: "Example Markets Ltd", address: "1 Harbour Street, London", registration_number: "01234567" },
+      ...{ licence: "FCA 123456", contact: "help@example.com", website: null },
+    },
+    _links: links({ self: `/accounts/${account_id}/statement?from=2026-11-21&to=2026-11-21` }),
+  },
   LedgerEntry: {
     id: ledgerEntryId,
     object: "ledger_entry",

@@ -66,6 +66,10 @@ export const serviceReplies: Readonly<Record<string, unknown>> = {
     transfer_mark_up_percent: "0.50",
     credit_on_withdrawal: "keep",
     day_end: { time: "17:00", zone: "America/New_York" },
+    brokerage: {
+      ...{ name: "Example Markets Ltd", address: "1 Harbour Street, London", registration_number: "01234567" },
+      ...{ licence: "FCA 123456", contact: "help@example.com", website: null },
+    },
     approval_rules: [{ kind: "withdrawal", over: { USD: "5000.00" }, approvers: 2, roles: ["finance", "owner"] }],
     proposed_approval_rules: null,
     proposed_four_eyes: null,

@@ -7,7 +7,6 @@ import {
   currencyText,
   Money,
   ownFields,
-  setOf,
   Timestamp,
   tableFormat,
 } from "../fields.ts";
@@ -16,7 +15,7 @@ import {
 export const ReportDaysQuery = z.strictObject({
   from: described(CalendarDate, "First day of the brokerage."),
   to: described(CalendarDate, "Last day of the brokerage, at most 92 days with the first."),
-  currency: described(z.optional(setOf(Currency.options)), "Currencies, separated by commas; all if omitted."),
+  currency: described(z.optional(Currency), "Currency; all if omitted."),
   format: tableFormat,
   account_type: described(z.optional(AccountType), "Type of the accounts: `live`, which is the default, or `demo`."),
 });

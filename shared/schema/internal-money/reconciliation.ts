@@ -34,6 +34,7 @@ export const BookDifference = z.object({
       "balance_version",
       "balance_before",
       "balance_after",
+      "credit_after",
       "available_balance",
       "held",
       "pending_transactions",
@@ -50,8 +51,8 @@ export const BookDifference = z.object({
       "`ledger_entries`: the sum of the ledger entries of the transaction, by its status and amount. " +
       "`control_accounts`: the sum of the legs of the object. `event`: the event of the commit of the entry. " +
       "`sequence`: the event of this number, or the entry of the audit log. `hash`: the chain of the audit log. " +
-      "`opening`: the balances and credit with which the day began, by the day before. `closing`: those with which it " +
-      "ended, by what the control accounts moved.",
+      "`opening`: the balances and credit with which the day began, by the day before. `closing`: those with which " +
+      "it ended, by what the control accounts moved.",
   ),
   expected: described(
     z.nullable(z.string()),

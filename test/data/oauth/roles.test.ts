@@ -20,7 +20,7 @@ const everyone = "owner finance compliance support risk developer viewer";
 const table: readonly (readonly [who: string, operations: string])[] = [
   [everyone, "get_me get_limits create_stream_ticket"],
   [everyone, "list_clients get_client list_client_accounts list_accounts get_account_metrics list_margin_watch"],
-  [everyone, "get_account get_balance list_ledger list_client_transactions list_account_transactions"],
+  [everyone, "get_account get_balance get_statement list_ledger list_client_transactions list_account_transactions"],
   [everyone, "list_transactions summarize_transactions get_transaction get_transaction_history list_drift get_drift"],
   [everyone, "get_settings list_events get_event list_event_types"],
   ["owner compliance support", "create_client update_client"],

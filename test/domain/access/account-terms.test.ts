@@ -10,7 +10,7 @@ const free = ["client_id", "number", "type", "currency", "name", "metadata", "st
 const terms = [
   ...["leverage", "force", "margin_call_level", "stop_out_level", "margin_rearm_level", "stop_out_order"],
   ...["stop_out_mode", "margin_calculation", "position_mode", "trading_mode", "group_id", "swap_free"],
-  ...["negative_balance_protection", "platform", "platform_login", "source_id"],
+  ...["negative_balance_protection", "client_money", "platform", "platform_login", "source_id"],
 ];
 
 const naming = (...names: string[]) => Object.fromEntries(names.map((name) => [name, null])) as never;

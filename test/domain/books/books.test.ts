@@ -15,14 +15,21 @@ const account = { id: "acc_1", currency: "USD" } as Account;
 
 /** The ledger of these amounts; every third entry moves credit. */
 function ledgerOf(amounts: readonly bigint[]): Ledger[] {
-  let balance = 0n;
+  let [balance, credit] = [0n, 0n];
   return amounts.map((amount, place) => {
     const before = balance;
-    if (place % 3 !== 2) balance += amount;
+    if (place % 3 === 2) credit += amount;
+    else balance += amount;
     const moves = place % 3 === 2 ? { moves: "credit" as const } : {};
     const number = { id: `led_${place}`, account_id: "acc_1", currency: "USD" as const, balance_version: place + 1 };
     const fields = { ...number, amount_minor: amount, balance_before_minor: before, balance_after_minor: balance };
-    return { ...fields, ...moves, created_at: `2026-${place % 2 === 0 ? "10" : "11"}-05T00:00:00.000Z` } as Ledger;
+    const left = credit === 0n ? {} : { credit_after_minor: credit };
+    return {
+      ...fields,
+      ...moves,
+      ...left,
+      created_at: `2026-${place % 2 === 0 ? "10" : "11"}-05T00:00:00.000Z`,
+    } as Ledger;
   });
 }
 

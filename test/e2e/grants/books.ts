@@ -17,5 +17,7 @@ export async function tellOfBooks({ stack }: Pick<StoryOptions, "stack">): Promi
     itemOf(ledgers, { ...entry, ...money, kind: "deposit", balance_version: 2, transaction_id: null } as never),
   );
   await stack.cloud.invoke("brokerage-sandbox-reconcile-books", { action: "start" });
-  await needed(stack, "reconcile-books QueryDue");
+  // A change of the rule stores the days that have begun.
+  await api.call("PATCH", "/settings", { body: { day_end: { time: "17:00", zone: "America/New_York" } } });
+  await needed(stack, "reconcile-books QueryDue", "update_settings Query");
 }

@@ -111,6 +111,7 @@ const neededQueries: Readonly<Record<string, string>> = {
   get_account_metrics: "?account_ids=acc_01JD0000000000000000000002",
   summarize_transactions: "?from=2026-11-21&to=2026-11-21",
   report_money: "?from=2026-11-21&to=2026-11-21&currency=USD",
+  get_statement: "?from=2026-11-21&to=2026-11-21",
   report_closing_balances: "?from=2026-11-21&to=2026-11-21",
   report_income: "?from=2026-11-21&to=2026-11-21",
   report_usage: "?from=2026-11-21&to=2026-11-21",
