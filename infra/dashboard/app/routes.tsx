@@ -54,6 +54,16 @@ const pages: readonly PageRow[] = [
     component: lazyRouteComponent(() => import("./pages/customers/account.tsx"), "AccountPage"),
   },
   {
+    path: "/accounts/$id/statement",
+    search: ["from", "to"],
+    component: lazyRouteComponent(() => import("./pages/customers/statement.tsx"), "StatementPage"),
+  },
+  {
+    path: "/reports",
+    search: ["report", "days", "account_type"],
+    component: lazyRouteComponent(() => import("./pages/money/reports.tsx"), "ReportsPage"),
+  },
+  {
     path: "/transactions",
     search: [
       ...["open", "status", "kind", "method", "currency", "external_id", "provider_reference"],

@@ -10,6 +10,7 @@ export interface ShownPage {
 /** Every page, with the items of a scene; items that open next to a list are pages of their own. */
 export function shownPages(scene: Scene): ShownPage[] {
   const { client_id, account_id, transaction_id, waiting_id, feed_id, endpoint_id, delivery_id } = scene;
+  const today = new Date().toISOString().slice(0, 10);
   const rows: readonly (readonly [name: string, row: string, address?: string])[] = [
     ["home", "/"],
     ["approvals", "/approvals"],
@@ -21,6 +22,9 @@ export function shownPages(scene: Scene): ShownPage[] {
     ["accounts", "/accounts"],
     ["account", "/accounts/$id", `/accounts/${account_id}`],
     ["account-ledger", "/accounts/$id", `/accounts/${account_id}?tab=ledger`],
+    ["statement", "/accounts/$id/statement", `/accounts/${account_id}/statement?to=${today}`],
+    ["reports", "/reports"],
+    ["income", "/reports", "/reports?report=income"],
     ["transactions", "/transactions"],
     ["transaction", "/transactions", `/transactions?open=${transaction_id}`],
     ["symbols", "/symbols"],

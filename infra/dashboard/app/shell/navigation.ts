@@ -53,6 +53,10 @@ export const navigation: readonly Group[] = [
     ],
   },
   {
+    name: "Finance",
+    entries: [{ to: "/reports", name: "Reports", icon: "sliders", scopes: ["reports:read"], key: "r" }],
+  },
+  {
     name: "Trading",
     entries: [
       { to: "/symbols", name: "Symbols and quotes", icon: "sliders", scopes: ["trading:read"], key: "s" },

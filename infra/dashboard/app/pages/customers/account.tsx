@@ -82,6 +82,7 @@ function Head({ account }: { readonly account: Account }) {
               />
             </>
           )}
+          <Go to={`/accounts/${id}/statement`}>Statement</Go>
           {may("accounts:write") && <More account={account} />}
         </>
       }
