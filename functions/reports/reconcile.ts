@@ -4,7 +4,8 @@ import { limits } from "../../shared/limits.ts";
 import type { SweepResult } from "../../shared/table/due.ts";
 
 /**
- * Runs on a schedule: compares the books of each brokerage once a day. `{"action": "start"}` compares them now.
+ * Runs on a schedule: compares the books of each brokerage when a day of it is to be closed, and closes that day.
+ * `{"action": "start"}` compares them now and closes none.
  * @throws Error when it failed with a brokerage, after all the others: an alarm counts it
  */
 export async function handler(event: { readonly action?: string }, context: Context): Promise<SweepResult> {
