@@ -282,6 +282,10 @@ export const limits = {
     max_reasons: 10,
     /** Characters of a comment for the client. */
     max_comment: 500,
+    /** Characters of a comment or a note that the client never sees. */
+    max_internal_comment: 1000,
+    /** Days in advance that a verification is to be renewed. */
+    renewal_days: 30,
   },
   commit: {
     /** Keys of one BatchGetItem (DynamoDB). */

@@ -34,6 +34,7 @@ import {
   publicKeyKeys,
   reconcileKeys,
   refusalKeys,
+  reviewKeys,
   sealKeys,
   sumKeys,
   symbolKeys,
@@ -140,10 +141,12 @@ export const backgroundRows: readonly BackgroundRow[] = [
       const havingOurTag = { StringEquals: { [`aws:ResourceTag/${keyTag}`]: stage } };
       return [
         ...tableStatements(["query:due"], { tableArn: table, keys: dueApplicationKeys }),
+        ...tableStatements(["query"], { tableArn: table, keys: reviewKeys }),
         ...tableStatements(["read", "update"], {
           tableArn: table,
           keys: [...tenantKeys, ...identityKeys],
           governs: everything,
+          erases: true,
         }),
         ...tableStatements(["put"], {
           tableArn: table,

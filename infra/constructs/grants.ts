@@ -11,6 +11,7 @@ import {
   quoteKeys,
   rateKeys,
   resetKeys,
+  reviewKeys,
   streamDirectoryKeys,
   streamKeys,
   symbolKeys,
@@ -91,14 +92,17 @@ function onIndex(sid: string, index: IndexName, { tableArn, keys }: TableAccess)
   return onTable(sid, "Query", `${tableArn}/index/${indexes[index].name}`, keys);
 }
 
-/** No role rewrites money: an explicit denial holds whatever else a role is given. */
-function denyLedgerChanges(tableArn: string): PolicyStatement {
+/**
+ * No role rewrites money, and none but that of an erasure a review: an explicit denial holds whatever else a role is
+ * given.
+ */
+function denyLedgerChanges(tableArn: string, erases: boolean): PolicyStatement {
   return new PolicyStatement({
     sid: "KeepLedger",
     effect: Effect.DENY,
     actions: ["dynamodb:UpdateItem", "dynamodb:DeleteItem"],
     resources: [tableArn],
-    conditions: { "ForAnyValue:StringLike": { [leadingKeys]: [...ledgerKeys] } },
+    conditions: { "ForAnyValue:StringLike": { [leadingKeys]: [...ledgerKeys, ...(erases ? [] : reviewKeys)] } },
   });
 }
 
@@ -146,6 +150,8 @@ export function tableStatements<G extends TableGrant>(
   grants: readonly G[],
   access: (TableAccess | { readonly tableArn: string; readonly keysOf: (grant: G) => readonly string[] }) & {
     readonly governs?: readonly Governed[] | undefined;
+    /** It takes personal data out of what else nothing changes. */
+    readonly erases?: true;
   },
 ): PolicyStatement[] {
   const keys = (grant: G) => ("keys" in access ? access.keys : access.keysOf(grant));
@@ -153,7 +159,7 @@ export function tableStatements<G extends TableGrant>(
   const statements = grants.map((grant) => tableStatement(grant, { tableArn: access.tableArn, keys: keys(grant) }));
   if (isWide) statements.push(...denyGoverned(access.tableArn, access.governs ?? []));
   const changes = grants.some((grant) => grant === "update" || grant === "delete");
-  return changes ? [...statements, denyLedgerChanges(access.tableArn)] : statements;
+  return changes ? [...statements, denyLedgerChanges(access.tableArn, access.erases === true)] : statements;
 }
 
 function isWrite(grant: TableGrant): boolean {

@@ -36,6 +36,7 @@ import {
   rateCounters,
   recordedRefusals,
   resets,
+  reviews,
   sampleEvents,
   sequences,
   streamConnections,
@@ -205,6 +206,9 @@ export const ledgerKeys: readonly string[] = [
   `*|${ledgers.partition("", "").split("|")[1]}`,
   wholeKind(contras.partition("*", "clearing", "", "", "")),
 ];
+
+/** Partitions of reviews of clients: an erasure alone changes them. */
+export const reviewKeys: readonly string[] = [reviews.partition(tenant, "cli_*")];
 
 /** Partitions of what clients and platforms leave behind: what a reset of the sandbox removes, and nothing else. */
 export const erasableKeys: readonly string[] = [

@@ -4,7 +4,8 @@ import { ProvisionRequest } from "../../shared/schema/provision.ts";
 import { functionName } from "../stages.ts";
 import { invokeFunction, localRunner } from "./operator.ts";
 
-const help = `Erases what the audit keeps of a closed client: destroys the key that opens it, for good.
+const help = `Erases what the audit and the reviews keep of a closed client, for good: destroys the key that
+opens the audit, and takes the comments, notes and verifications out of the reviews.
 
 npm run erase -- client --brokerage <id> --client <id> [options]
   --brokerage <id>   brokerage that the client belongs to, brk_...
@@ -14,9 +15,9 @@ npm run erase -- client --brokerage <id> --client <id> [options]
   --help             this text
 
 Afterwards the audit log shows [erased] in the place of the client's personal values, nothing opens what its exports
-hold of them, and the hash chain still verifies. The command can be repeated. What it leaves: the profile of the client,
-and the transactions and the ledger of its accounts, which the law obliges a brokerage to keep for years; events until
-they expire after 90 days; backups of the main table for 35 days.
+hold of them, and the hash chain still verifies; a review tells who decided what, and when. The command can be repeated.
+What it leaves: the profile of the client, and the transactions and the ledger of its accounts, which the law obliges a
+brokerage to keep for years; events until they expire after 90 days; backups of the main table for 35 days.
 On AWS it invokes the stage's provision function with your credentials, which must allow lambda:InvokeFunction.`;
 
 /** The request that the arguments ask for; throws a UsageError that names the one that is wrong. */

@@ -3,7 +3,7 @@ import type { AuditedChange, AuditedResource } from "../domain/kernel/audited.ts
 import { sameValue } from "../domain/kernel/equality.ts";
 import { limits } from "../limits.ts";
 import type { ShippedRoute } from "../routes/route.ts";
-import { secretMembers } from "../schema/audit/confidential.ts";
+import { secretMembers, unauditedMembers } from "../schema/audit/confidential.ts";
 import type { Committable } from "../table/store.ts";
 import { clipped } from "../text.ts";
 import { type HeaderHolder, headerOf } from "./body.ts";
@@ -32,7 +32,8 @@ export function shownChange(
   answer: object,
   changes: Extract<Committable<unknown>, { ok: true }>["changes"],
 ): ShownChange {
-  const members = withoutMembers(answer, secretMembers) as Members;
+  const unaudited = unauditedMembers[String((answer as Members)["object"])] ?? [];
+  const members = withoutMembers(answer, new Set([...secretMembers, ...unaudited])) as Members;
   const { id, object } = members;
   const isResource = typeof id === "string";
   const resource = isResource ? { type: String(object), id } : { type: typeIn(row.path) ?? String(object), id: target };
@@ -45,6 +46,13 @@ export function shownChange(
       ? [[change.before as Members, change.after as Members] as const]
       : [],
   )[0];
+  const kept = changes.flatMap((change) =>
+    change.op === "create" && change.entity === "review" ? [String((change.item as Members)["id"])] : [],
+  )[0];
+  // A comment alone: it changes nothing of the client that the answer shows.
+  if (before === undefined && kept !== undefined && kept !== resource.id) {
+    return { resource, changes: [{ resource: { type: "review", id: kept }, before: null, after: {} }] };
+  }
   const names = Object.keys(members).filter((name) => before && !sameValue(before[0][name], before[1][name]));
   const change =
     before === undefined || names.length === 0

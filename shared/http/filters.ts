@@ -163,7 +163,8 @@ export function searchIn(query: Query): Search | undefined {
   return { texts, external_id: search.trim().normalize("NFC"), limit };
 }
 
-function refusedParameter(parameter: string, code: string, detail: string): HttpProblem {
+/** A refusal of a query parameter. */
+export function refusedParameter(parameter: string, code: string, detail: string): HttpProblem {
   return new HttpProblem("invalid_parameter", "A query parameter is not valid.", {
     errors: [{ parameter, code, detail }],
   });

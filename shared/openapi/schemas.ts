@@ -33,6 +33,7 @@ import * as position from "../schema/position.ts";
 import * as quote from "../schema/quote.ts";
 import * as usage from "../schema/reports/usage.ts";
 import * as reset from "../schema/reset.ts";
+import * as review from "../schema/review.ts";
 import * as sandbox from "../schema/sandbox.ts";
 import * as service from "../schema/service.ts";
 import * as settings from "../schema/settings.ts";
@@ -77,6 +78,7 @@ const modules: readonly object[] = [
   sandbox,
   report,
   reset,
+  review,
   service,
   settings,
   statement,

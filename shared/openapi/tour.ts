@@ -97,6 +97,9 @@ export const tour: readonly Chapter[] = [
     steps: [
       { row: "create_client", name: "Create a client who is refused", body: { email: `${fresh}@example.com` } },
       { row: "update_client", name: "Begin an identity check", body: { verification_status: "pending", ...checked } },
+      { row: "list_client_queue" },
+      { row: "create_review" },
+      { row: "list_reviews" },
       { row: "sandbox_reject_client" },
       { row: "create_client", body: { email: `${fresh}@example.com` } },
       { row: "sandbox_verify_client" },

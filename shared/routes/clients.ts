@@ -1,6 +1,13 @@
 import { ListAccountsQuery, TradingAccount } from "../schema/account.ts";
-import { BrokerageClient, CreateClientRequest, ListClientsQuery, UpdateClientRequest } from "../schema/client.ts";
+import {
+  BrokerageClient,
+  CreateClientRequest,
+  ListClientQueueQuery,
+  ListClientsQuery,
+  UpdateClientRequest,
+} from "../schema/client.ts";
 import { page } from "../schema/fields.ts";
+import { CreateReviewRequest, ListReviewsQuery, Review } from "../schema/review.ts";
 import { ListTradesQuery, Trade } from "../schema/trade.ts";
 import { ListClientTransactionsQuery, Transaction } from "../schema/transaction.ts";
 import { route } from "./route.ts";
@@ -73,11 +80,12 @@ export const updateClient = route({
     "request does not say of `checks`, `comment` and the rejection is empty. A verification that has expired is " +
     "renewed by the status `verified` with a new `expires_at`, not by a later `expires_at` alone; one that holds is " +
     "renewed by the status `verified` with `verified_at`. After a rejection with `retry_allowed` false only " +
-    "`clients:verify` goes on.",
+    "`clients:verify` goes on. Each decision leaves a review (`GET /clients/{id}/reviews`), which alone has the " +
+    "`internal_comment`.",
   file: "clients/update",
   scope: "clients:write",
   further_scopes: ["clients:verify"],
-  grants: ["read", "put", "update", "delete"],
+  grants: ["read", "put", "update", "delete", "check"],
   body: UpdateClientRequest,
   media: "merge_patch",
   reply: BrokerageClient,
@@ -143,13 +151,73 @@ export const listClientTrades = route({
   refusals: ["invalid_cursor", "insufficient_scope"],
 });
 
+/** `GET /clients/queue` */
+export const listClientQueue = route({
+  id: "list_client_queue",
+  method: "GET",
+  path: "/clients/queue",
+  tag: "Clients",
+  summary: "List the clients whose identity waits for a decision",
+  description:
+    "With `kind=decision` clients whose verification is pending, longest waiting first; with `kind=renewal` those " +
+    "whose verification has ended or ends within `within_days`, earliest first. Closed clients are in neither.",
+  file: "clients/queue",
+  scope: "clients:verify",
+  grants: ["query:client", "read"],
+  query: ListClientQueueQuery,
+  reply: page(BrokerageClient),
+  refusals: ["invalid_cursor"],
+});
+
+/** `GET /clients/{id}/reviews` */
+export const listReviews = route({
+  id: "list_reviews",
+  method: "GET",
+  path: "/clients/{id}/reviews",
+  tag: "Clients",
+  summary: "List the reviews of a client",
+  description:
+    "Decisions about the identity and notes of the staff, newest first: who decided what, and why. Decisions require " +
+    "the scope `clients:verify`; without it an operator reads the notes alone, and an application nothing.",
+  file: "clients/list-reviews",
+  scope: "clients:read",
+  further_scopes: ["clients:verify"],
+  grants: ["query", "read"],
+  query: ListReviewsQuery,
+  reply: page(Review),
+  refusals: ["invalid_cursor", "insufficient_scope"],
+});
+
+/** `POST /clients/{id}/reviews` */
+export const createReview = route({
+  id: "create_review",
+  method: "POST",
+  path: "/clients/{id}/reviews",
+  tag: "Clients",
+  summary: "Add a note to a client",
+  description:
+    "Keeps a note for the staff of the brokerage, which cannot be changed. The client never sees it: no event " +
+    "carries it. A decision about the identity leaves its review by itself.",
+  file: "clients/create-review",
+  scope: "clients:write",
+  grants: ["read", "put", "check"],
+  body: CreateReviewRequest,
+  reply: Review,
+  status: 201,
+  example: { note: "Called back: will send another document." },
+  refusals: ["client_closed"],
+});
+
 /** Rows of the client endpoints. */
 export const clientRoutes = [
   listClients,
   createClient,
+  listClientQueue,
   getClient,
   updateClient,
   listClientAccounts,
   listClientTransactions,
   listClientTrades,
+  listReviews,
+  createReview,
 ] as const;

@@ -36,6 +36,7 @@ import {
   quotes,
   reconciliations,
   resets,
+  reviews,
   risks,
   snapshotHeads,
   snapshots,
@@ -101,6 +102,7 @@ async function removeClients(walk: Walk): Promise<void> {
     const nextTo = [transferQuotes.key, findables.namesKey, findables.phoneKey];
     const keys = old.flatMap((item) => nextTo.map((key) => key(walk.tenant, String(item["id"]))));
     await walk.remove("other_items", keys);
+    for (const { id } of old) await removeAll(walk, reviews.partition(walk.tenant, String(id)));
     await walk.remove("clients", old.map(keyIn));
   }
 }
@@ -137,9 +139,13 @@ async function removeAccount(walk: Walk, id: string): Promise<void> {
     await walk.remove("other_items", others.map(keyIn));
   }
   for (const partition of [ledgers.partition(tenant, id), unjoinedLegs.partition(tenant, id)]) {
-    for await (const page of walk.pages(partition)) await walk.remove("other_items", page.map(keyIn));
+    await removeAll(walk, partition);
   }
   await walk.remove("accounts", [account]);
+}
+
+async function removeAll(walk: Walk, partition: string): Promise<void> {
+  for await (const page of walk.pages(partition)) await walk.remove("other_items", page.map(keyIn));
 }
 
 /** The risk of an account, after the entries that it says the exposure index has of it. */

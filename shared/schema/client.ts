@@ -57,7 +57,7 @@ export const IdentityCheck = z.enum([
   "source_of_funds",
   "company",
 ]);
-const { max_reasons, max_comment } = limits.verification;
+const { max_reasons, max_comment, max_internal_comment } = limits.verification;
 const checksText = "Checks that passed; one that failed is a reason of a rejection.";
 const retryText = "Of a rejection: whether the client may be asked again; false is final.";
 const commentText = "Comment for the client; events carry it.";
@@ -192,6 +192,10 @@ const VerificationPatch = z.strictObject({
   ),
   retry_allowed: described(z.optional(z.nullable(z.boolean())), `${retryText} True if omitted.`),
   comment: described(z.optional(z.nullable(text(max_comment))), commentText),
+  internal_comment: described(
+    z.optional(text(max_internal_comment)),
+    "Comment that the client never sees: it is kept with the review of this decision alone.",
+  ),
 });
 
 /** `PATCH /clients/{id}`, a merge patch (RFC 7396). */
@@ -241,6 +245,19 @@ export const ListClientsQuery = z.strictObject({
       "characters. Case, accents and punctuation do not count. Goes with `limit` alone, of at most 25.",
   ),
   sort: described(z.optional(z.enum(["-created_at", "created_at"])), "Sort order; a leading hyphen means descending."),
+});
+
+/** Query of `GET /clients/queue`. */
+export const ListClientQueueQuery = z.strictObject({
+  ...pageParameters,
+  kind: described(
+    z.optional(z.enum(["decision", "renewal"])),
+    "`decision` (default) for clients whose verification is pending, `renewal` for verifications that end.",
+  ),
+  within_days: described(
+    z.optional(z.string().check(z.regex(/^(?:\d|[1-9]\d|[12]\d\d|3[0-5]\d|36[0-5])$/, "must be 0 to 365"))),
+    "With `kind=renewal`: days within which the verification ends, 0 to 365, 30 if omitted. Ended ones are included.",
+  ),
 });
 
 /** Result of a verification in responses. */

@@ -22,6 +22,7 @@ import {
   operators,
   personKeys,
   replays,
+  reviews,
   type StoredReply,
   sampleEvents,
   storedReplies,
@@ -49,6 +50,7 @@ const entities: Readonly<Record<EntityName, Entity<never>>> = {
   operator_key: operatorKeys,
   person_key: personKeys,
   client: clients,
+  review: reviews,
   account: accounts,
   balance: balances,
   link_proposal: linkProposals,
@@ -139,7 +141,9 @@ export function writeOf(change: Change, tenant: string): TransactItem {
       );
     case "adjust": {
       const { set, add, require } = change;
-      return changeMember(adjustedKey(change, tenant), { set, add, when: [isStored, ...require] });
+      const key = adjustedKey(change, tenant);
+      const when = [isStored, ...require];
+      return set === undefined && add === undefined ? checkMember(key, when) : changeMember(key, { set, add, when });
     }
     case "claim":
       return {

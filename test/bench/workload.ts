@@ -220,6 +220,10 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
         address: `/clients/${account.client_id}`,
         parts: { body: { first_name: newName() } },
       }),
+      create_review: async () => ({
+        address: `/clients/${account.client_id}/reviews`,
+        parts: { body: { note: newName() } },
+      }),
       create_account: async () => ({
         address: "/accounts",
         parts: { body: { client_id: (await broker.client()).id } },

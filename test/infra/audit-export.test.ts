@@ -73,7 +73,7 @@ describe("the function that seals the audit", () => {
           "Allow dynamodb:PutItem main brk_*|SEAL brk_*#aus_*",
           "Allow dynamodb:Query main GLOBAL|CLIENTID brk_*|AUD",
           "Allow dynamodb:UpdateItem main brk_*|SEAL",
-          ...["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`),
+          ...["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|* brk_*#cli_*|REV`),
         ].sort(),
       );
       expect(onBucket.map((line) => line.split(" ")[1]).sort()).toEqual(["s3:GetObject", "s3:PutObject"]);

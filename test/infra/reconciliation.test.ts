@@ -15,7 +15,7 @@ describe("the function that compares the books", () => {
         ...["list", "state", "owner"].map((index) => `Allow dynamodb:Query main/index/${index} brk_*`),
         "Allow dynamodb:Query main/index/due DUE|OUTBOX|*",
         "Allow dynamodb:UpdateItem main brk_*|RCN",
-        ...["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`),
+        ...["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|* brk_*#cli_*|REV`),
       ].sort(),
     );
   });

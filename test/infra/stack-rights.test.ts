@@ -23,7 +23,9 @@ const actions: Record<Grant, string> = {
   "put:keys": "PutItem keys",
 };
 
-const ledgerDenial = ["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`);
+const ledgerAlone = ["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`);
+/** The same with the reviews, which provisioning erases texts of. */
+const ledgerDenial = ledgerAlone.map((line) => `${line} brk_*#cli_*|REV`);
 
 function expectedLines(route: Route): string[] {
   const partitions = {
@@ -218,13 +220,14 @@ describe("rights of the functions", () => {
     expect(others.sort()).toEqual(
       [
         "Allow dynamodb:Query main/index/due DUE|APP|*",
+        "Allow dynamodb:Query main brk_*#cli_*|REV",
         ...["BatchGetItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} main brk_* GLOBAL|OPERATOR|*`),
         "Allow dynamodb:PutItem main brk_* GLOBAL|CLIENTID GLOBAL|OPERATOR|*",
         ...["PutItem", "UpdateItem"].map((a) => `Allow dynamodb:${a} keys brk_*#cli_* brk_*#opr_*`),
         ...["Create", "Delete", "Disable", "Enable", "Get"].map((a) => `Allow cognito-idp:Admin${a}User pool`),
         "Allow cognito-idp:AdminUserGlobalSignOut pool",
         "Allow dynamodb:BatchGetItem volatile brk_*|STREAM",
-        ...ledgerDenial,
+        ...ledgerAlone,
         ...["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map((a) => `Allow dynamodb:${a} stream`),
       ].sort(),
     );

@@ -17,7 +17,7 @@ describe("the function that counts usage", () => {
         "Allow dynamodb:PutItem main GLOBAL|USAGE",
         "Allow dynamodb:Query main GLOBAL|CLIENTID brk_*|EVT|*",
         "Allow dynamodb:UpdateItem main GLOBAL|USAGE brk_*|USC brk_*|USE",
-        ...["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`),
+        ...["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|* brk_*#cli_*|REV`),
       ].sort(),
     );
     expect(onLogs).toHaveLength(1);
@@ -36,7 +36,7 @@ describe("the function that counts usage", () => {
           `Allow dynamodb:BatchGetItem main brk_*|SMC brk_*|SEQ brk_${"?".repeat(26)}`,
           "Allow dynamodb:Query main GLOBAL|CLIENTID brk_*|EVT|* brk_*|DAY",
           "Allow dynamodb:UpdateItem main brk_*|SMC brk_*|SUM",
-          ...["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`),
+          ...["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|* brk_*#cli_*|REV`),
         ].sort(),
       );
     },

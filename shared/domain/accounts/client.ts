@@ -16,6 +16,7 @@ import { mergeMetadata } from "../kernel/metadata.ts";
 import type { Change, Decision } from "../records/change.ts";
 import type { Client } from "../records/client.ts";
 import { findAgain, findNew } from "./finding.ts";
+import { reviewOf, stillOpen } from "./review.ts";
 import { amendVerification, refuseMove, required, standing } from "./verification.ts";
 
 type Patch = UpdateClient;
@@ -140,7 +141,7 @@ export function amendClient(client: Client, patch: Patch, context: Context): Dec
     ...client,
     ...profile,
     ...(address === undefined ? {} : { address: address && { ...client.address, ...address } }),
-    ...verification.result,
+    ...verification.result.state,
     ...status.result,
     metadata: metadata.result,
   } as Client;
@@ -148,9 +149,21 @@ export function amendClient(client: Client, patch: Patch, context: Context): Dec
   if (missing.length > 0) return refuseFields(missing);
   if (merged.date_of_birth !== null && isUnderage(merged.date_of_birth, context.now)) return refuseAge();
   // A verification that has ended is stored with the next change of anything else, or by the sweep.
-  if (sameValue(merged, { ...client, verification_status: standing(client, context.now) })) return unchanged(client);
+  const { state, from, is_decision } = verification.result;
+  const before = { ...client, verification_status: from };
+  const isSame = sameValue(merged, before);
+  const { internal_comment } = patch.verification ?? {};
+  if (isSame && internal_comment === undefined) return unchanged(client);
   if (client.status === "closed") return refuse("client_closed", "A closed client cannot be changed.");
-  return changedClient(client, merged, context);
+  const isDecided =
+    is_decision && !(sameValue(state.verification, client.verification) && state.verification_status === from);
+  const review =
+    isDecided || internal_comment !== undefined
+      ? [reviewOf(client, from, state, internal_comment ?? null, context)]
+      : [];
+  if (isSame) return { ok: true, result: client, changes: [...review, stillOpen(client.id)], events: [] };
+  const changed = changedClient(client, merged, context);
+  return changed.ok ? { ...changed, changes: [...changed.changes, ...review] } : changed;
 }
 
 /**

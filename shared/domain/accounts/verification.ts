@@ -50,11 +50,7 @@ const ofOneDecision = {
  * `verified` of a client who is verified, with the time of the new verification. Everything else is a correction, which
  * keeps who verified and which checks passed.
  */
-export function amendVerification(
-  client: Client,
-  patch: Patch,
-  context: Context,
-): Decision<Pick<Client, "verification_status" | "verification">> {
+export function amendVerification(client: Client, patch: Patch, context: Context): Decision<Amended> {
   const from = standing(client, context.now);
   const to = patch.verification_status ?? from;
   const given = verificationPatch(patch);
@@ -74,7 +70,20 @@ export function amendVerification(
     ...(client.status === "closed" ? [] : faultsIn(client, { from, to, given }, verification, context.now)),
   ];
   if (faults.length > 0) return refuseFields(faults);
-  return unchanged({ verification_status: to, verification });
+  return unchanged({
+    state: { verification_status: to, verification },
+    from,
+    is_decision: !isOwn || given !== undefined,
+  });
+}
+
+/** Result of {@link amendVerification}. */
+interface Amended {
+  readonly state: Pick<Client, "verification_status" | "verification">;
+  /** The status before, by the clock. */
+  readonly from: VerificationStatus;
+  /** Whether it took the right to decide; a submission does not. */
+  readonly is_decision: boolean;
 }
 
 /** Whether a move is left to who writes clients: they submit a client and take that back; a final rejection stays. */
@@ -114,7 +123,7 @@ type GivenVerification = Partial<Client["verification"]>;
 /** The caller's members of `verification`, its times in UTC with milliseconds as every moment is shown. */
 function verificationPatch({ verification }: Patch): GivenVerification | undefined {
   if (verification === undefined) return undefined;
-  const { verified_at, expires_at, checks, retry_allowed, ...others } = verification;
+  const { verified_at, expires_at, checks, retry_allowed, internal_comment: _kept, ...others } = verification;
   return {
     ...others,
     ...(retry_allowed === undefined || retry_allowed === null ? {} : { retry_allowed }),

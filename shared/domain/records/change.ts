@@ -13,6 +13,7 @@ export type EntityName =
   | "operator_key"
   | "person_key"
   | "client"
+  | "review"
   | "account"
   | "balance"
   | "link_proposal"
@@ -32,7 +33,8 @@ export type EntityName =
 /**
  * One change of a decision. `create` fails when the item exists; `update` writes what differs between `before` and
  * `after` on the condition that the version is still that of `before`; `adjust` adds and sets on stated requirements
- * without comparing a version (ADR 0002), and for a balance carries what was read and what is left; `claim` and
+ * without comparing a version (ADR 0002), and only compares them where it names neither; for a balance it carries what
+ * was read and what is left; `claim` and
  * `release` are uniqueness markers. `list` and `unlist` write and delete the marker of an unjoined leg, whatever is
  * there: the transaction that is written with it is what is compared. So do `find` and `unfind` with what a client is
  * found by.

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../document.ts";
-import { client_id, completed_at, created_at, exampleIds, links } from "./identifiers.ts";
+import { actor, client_id, completed_at, created_at, exampleIds, links } from "./identifiers.ts";
 
 const client: JsonObject = {
   id: client_id,
@@ -48,7 +48,27 @@ const client: JsonObject = {
   _links: links({ self: `/clients/${client_id}`, accounts: `/clients/${client_id}/accounts` }),
 };
 
+const review: JsonObject = {
+  id: "rev_01JD000000000000000000000K",
+  object: "review",
+  kind: "decision",
+  client_id,
+  document_id: null,
+  previous_status: "pending",
+  status: "verified",
+  reasons: [],
+  retry_allowed: null,
+  comment: null,
+  internal_comment: "Spoke to the client by phone.",
+  note: null,
+  verification: client["verification"],
+  actor,
+  created_at: completed_at,
+  _links: links({ self: `/clients/${client_id}/reviews`, client: `/clients/${client_id}` }),
+};
+
 /** Examples of the replies about clients, by component. */
 export const clientsReplies: Readonly<Record<string, unknown>> = {
   BrokerageClient: client,
+  Review: review,
 };

@@ -10,3 +10,11 @@ export const secretMembers: ReadonlySet<string> = new Set([
   "id_token",
   "ticket",
 ]);
+
+/**
+ * Members of resources by their type that stay with these alone: the audit, which outlives a person's data, leaves them
+ * out.
+ */
+export const unauditedMembers: Readonly<Record<string, readonly string[]>> = {
+  review: ["comment", "internal_comment", "note", "verification"],
+};

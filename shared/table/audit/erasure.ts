@@ -1,10 +1,11 @@
 import type { Client } from "../../domain/records/client.ts";
 import { delayMs, nowIso } from "../../runtime/clock.ts";
 import { systemContext } from "../context.ts";
-import { clients, findables, personKeys } from "../entities.ts";
+import { clients, findables, personKeys, reviews } from "../entities.ts";
 import { isStill, isStored } from "../expression.ts";
 import { changeItem } from "../items.ts";
 import { putAudit } from "../outbox.ts";
+import { keyIn, pagesOf } from "../partition.ts";
 import { readKeys } from "../store.ts";
 import { indexes } from "../table-shape.ts";
 import { transactOnce } from "../transact.ts";
@@ -29,6 +30,14 @@ async function hideClient(tenant: string, id: string): Promise<void> {
   }
 }
 
+/** Takes the texts and the verification out of the reviews of a client; who decided what, and when, stays. */
+async function eraseReviews(tenant: string, id: string): Promise<void> {
+  const set = { comment: null, internal_comment: null, note: null, verification: null };
+  for await (const { items } of pagesOf(reviews.partition(tenant, id), { attributes: ["pk", "sk"] })) {
+    for (const item of items) await changeItem(keyIn(item), { set, when: [isStored] }, "again");
+  }
+}
+
 /** Result of an erasure for the audit of a client. */
 export interface ErasedClient {
   readonly client_id: string;
@@ -37,8 +46,9 @@ export interface ErasedClient {
 }
 
 /**
- * Erases what the audit keeps of a closed client: destroys its key and what the search finds it by, then takes the
- * public key from the client and leaves an entry of the audit. A command that ended in between is completed by the next
+ * Erases what the audit and the reviews keep of a closed client, which gets no further reviews: destroys its key and
+ * what the search finds it by, takes the texts out of its reviews, then takes the public key from the client and leaves
+ * an entry of the audit. A command that ended in between is completed by the next
  * one.
  * @throws Error when there is no such client, or it is not closed
  */
@@ -50,6 +60,7 @@ export async function eraseClientAudit(tenant: string, id: string): Promise<Eras
   if (status !== "closed") throw new Error(`The client is ${status}: only a closed one can be erased from the audit.`);
   await destroyPersonKey(tenant, id);
   await hideClient(tenant, id);
+  await eraseReviews(tenant, id);
   if (audit_key === undefined) return { client_id: id, erased_now: false };
   const resource = { type: "client", id };
   const origin = { action: "erase_client", ip: null, user_agent: null };

@@ -2,6 +2,7 @@ import type { Account, LinkProposal } from "../../domain/records/account.ts";
 import type { Balance } from "../../domain/records/balance.ts";
 import type { Client, Findable, FindTexts } from "../../domain/records/client.ts";
 import type { Contra, Ledger } from "../../domain/records/ledger.ts";
+import type { Review } from "../../domain/records/review.ts";
 import { limits } from "../../limits.ts";
 import { sha256 } from "../../runtime/digest.ts";
 import { env } from "../../runtime/env.ts";
@@ -10,8 +11,8 @@ import { crockford, dueKeys, type Entity, type IndexKeys, type Key, placeAt, uli
 
 /**
  * Clients. Lists: all of a tenant, newest first (`list`); by verification and status (`state`); closed ones by their
- * email address (`owner`), which is not theirs alone any more; those whose verification ends (`due`). The claim finds
- * the owner of an address.
+ * email address (`owner`), which is not theirs alone any more; those who wait for a decision about their identity, and
+ * those whose verification ends (`client`, and `due` for the sweep). The claim finds the owner of an address.
  */
 export const clients = {
   et: "CLIENT",
@@ -20,6 +21,9 @@ export const clients = {
   all: (tenant: string) => `${tenant}|CLI`,
   inState: (tenant: string, verification: string, status: string) => `${tenant}|CLI|${verification}|${status}`,
   closedWith: (tenant: string, email: string) => `${tenant}|CLI|${sha256(email.normalize("NFC"))}`,
+  queue: (tenant: string, kind: "pending" | "renewal") => `${tenant}|CLI|${kind}`,
+  /** Sort key that ends a queue before a moment, exclusive. */
+  queueEnd: (moment: string) => placeAt(moment, ""),
   indexesOf: (item: Client): IndexKeys => ({
     list_pk: clients.all(item.tenant_id),
     list_sk: ulidOf(item.id),
@@ -27,7 +31,7 @@ export const clients = {
     state_sk: ulidOf(item.id),
     ...(item.status === "closed"
       ? { owner_pk: clients.closedWith(item.tenant_id, item.email), owner_sk: ulidOf(item.id) }
-      : verificationEnd(item)),
+      : { ...verificationEnd(item), ...placeInQueue(item) }),
   }),
 } satisfies Entity<Client> & Record<string, unknown>;
 
@@ -35,6 +39,28 @@ export const clients = {
 function verificationEnd({ id, verification_status, verification: { expires_at } }: Client): IndexKeys {
   return verification_status === "verified" && expires_at !== null ? dueKeys("CLIENT", id, expires_at) : {};
 }
+
+/** Where people find a client whose identity they decide: nothing moves when a verification ends. */
+function placeInQueue({ tenant_id, id, verification_status: status, verification }: Client): IndexKeys {
+  const { submitted_at, expires_at } = verification;
+  const [kind, at] = status === "pending" ? (["pending", submitted_at] as const) : (["renewal", expires_at] as const);
+  const isIn = status === "pending" || status === "verified" || status === "expired";
+  if (!isIn || at === null) return {};
+  return { client_pk: clients.queue(tenant_id, kind), client_sk: placeAt(at, id) };
+}
+
+/**
+ * Reviews of a client in a partition of their own, oldest first: decisions and notes, which no role may change or
+ * remove but that of an erasure.
+ */
+export const reviews = {
+  et: "REVIEW",
+  partition: (tenant: string, clientId: string) => `${tenant}#${clientId}|REV`,
+  keyOf: ({ tenant_id, client_id, id }: Review): Key => ({
+    pk: reviews.partition(tenant_id, client_id),
+    sk: ulidOf(id),
+  }),
+} satisfies Entity<Review> & Record<string, unknown>;
 
 /** The index and the partition of each text that a client is found by. */
 const findOrders = {

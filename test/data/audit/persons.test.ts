@@ -237,7 +237,7 @@ describe("an erasure that is cut off at any of its calls", () => {
   it("of a client is completed by the next one, with one entry of the audit", async () => {
     const caller = newCaller();
     const ends: boolean[] = [];
-    for (const [call, carriedOut] of deaths(6)) {
+    for (const [call, carriedOut] of deaths(8)) {
       const word = newWord();
       const { id } = await send(caller, "POST", "/clients", clientOf(word));
       await close(caller, id);

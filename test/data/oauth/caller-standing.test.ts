@@ -21,7 +21,7 @@ const standing = commands.filter((row) => row.standing !== undefined);
 /** Commands about neither credentials, people, settings, approvals nor money, reports of a platform, and a preview. */
 const others = [
   "create_margin_preview",
-  ...["create_client", "update_client", "create_account", "disable_account", "create_stream_ticket"],
+  ...["create_client", "update_client", "create_review", "create_account", "disable_account", "create_stream_ticket"],
   ...["send_feed_batch", "send_feed_quotes", "send_feed_snapshot", "begin_feed_epoch", "take_commands", "ack_command"],
 ];
 
