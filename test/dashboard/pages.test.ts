@@ -17,7 +17,8 @@ describe("the sidebar", () => {
       ...["Symbols and quotes", "Feeds", "Events", "Usage", "Settings"],
     ]);
     expect(names("compliance", "production")).toEqual([
-      ...["Home", "Margin watch", "Clients", "Accounts", "Transactions", "Events", "Audit log", "Settings"],
+      ...["Home", "Compliance", "Margin watch", "Clients", "Accounts", "Transactions", "Events", "Audit log"],
+      "Settings",
     ]);
     expect(names("owner", "production")).not.toContain("Sandbox");
     expect(names("owner", "sandbox")).toHaveLength(navigation.flatMap(({ entries }) => entries).length);

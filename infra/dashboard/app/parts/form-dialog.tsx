@@ -1,5 +1,5 @@
 import { Checkbox, Textarea, TextInput } from "@mantine/core";
-import { type FormEvent, type ReactNode, useId as useElementId, useRef, useState } from "react";
+import { type FormEvent, type KeyboardEvent, type ReactNode, useId as useElementId, useRef, useState } from "react";
 import { isSending, useCommand } from "../api/data.ts";
 import { faultsByField } from "../api/problem.ts";
 import { announce } from "./dialog-host.tsx";
@@ -281,14 +281,20 @@ function Ticks({
 }: FieldViewProps & { readonly value: readonly string[] }) {
   const change = (one: string, checked: boolean) =>
     onChange(checked ? [...value, one] : value.filter((each) => each !== one));
+  const pairs = values.map(pairOf);
+  // A digit chooses the tick of its number, so that a long list needs no way through it.
+  const press = (event: KeyboardEvent) => {
+    const one = /^\d$/.test(event.key) ? pairs[(Number(event.key) + 9) % 10]?.[0] : undefined;
+    if (one !== undefined && !event.ctrlKey && !event.metaKey && !event.altKey) change(one, !value.includes(one));
+  };
   return (
-    <fieldset className="field">
+    <fieldset className="field" onKeyDown={press}>
       <legend className="group-label">
         {label} <span className="help">{value.length} chosen</span>
       </legend>
       {help && <p className="help">{help}</p>}
       <div className="ticks">
-        {values.map(pairOf).map(([one, words], place) => (
+        {pairs.map(([one, words], place) => (
           <Checkbox
             key={one}
             name={name}

@@ -33,6 +33,22 @@ export function PageHead({ title, crumbs, note, actions }: PageHeadProps) {
   );
 }
 
+/** The keys that a page knows, and what each does. */
+export function KeysLine({ keys }: { readonly keys: readonly (readonly [keys: readonly string[], what: string])[] }) {
+  return (
+    <span className="chips keys-line dim">
+      {keys.map(([pressed, what]) => (
+        <span key={what} className="with-icon">
+          {pressed.map((key) => (
+            <kbd key={key}>{key}</kbd>
+          ))}
+          {what}
+        </span>
+      ))}
+    </span>
+  );
+}
+
 /** The list that an item belongs to, in front of its identifier. */
 export function Crumb({
   to,

@@ -9,7 +9,7 @@ export interface Entry {
   /** The key after `g`. */
   readonly key: string;
   readonly nested?: boolean;
-  readonly counter?: "approvals" | "margin";
+  readonly counter?: "approvals" | "identities" | "margin";
   /** Only where prices and money are simulated. */
   readonly sandbox?: boolean;
 }
@@ -33,6 +33,14 @@ export const navigation: readonly Group[] = [
         scopes: ["transactions:approve"],
         key: "q",
         counter: "approvals",
+      },
+      {
+        to: "/compliance",
+        name: "Compliance",
+        icon: "check",
+        scopes: ["clients:verify"],
+        key: "v",
+        counter: "identities",
       },
       {
         to: "/margin-watch",

@@ -1,5 +1,6 @@
 import { countOf } from "../api/data.ts";
 import { useStore } from "../api/store.ts";
+import { useIdentities } from "../pages/customers/identities.ts";
 import { useApprovals } from "../pages/money/approval-data.ts";
 import { useMarginAlerts } from "../pages/trading/margin-alerts.ts";
 import { usePath } from "../parts/address.ts";
@@ -86,7 +87,12 @@ function Person() {
 }
 
 function Counter({ of }: { readonly of: NonNullable<Entry["counter"]> }) {
+  if (of === "identities") return <IdentitiesCounter />;
   return of === "margin" ? <MarginCounter /> : <ApprovalsCounter />;
+}
+
+function IdentitiesCounter() {
+  return <span className="count">{countOf(useIdentities("decision"))}</span>;
 }
 
 function ApprovalsCounter() {

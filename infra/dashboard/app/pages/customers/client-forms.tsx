@@ -1,7 +1,8 @@
 import { command, read } from "../../api/client.ts";
 import type { Schemas } from "../../api/types.ts";
+import { ConfirmDialog } from "../../parts/dialogs.tsx";
 import { EditDialog } from "../../parts/edit-dialog.tsx";
-import { type Field, textOf, wordsOf } from "../../parts/form-dialog.tsx";
+import { type Entered, type Field, FormDialog, textOf, wordsOf } from "../../parts/form-dialog.tsx";
 import { dateOf } from "../../parts/format.ts";
 import { nameOf } from "./client-name.ts";
 
@@ -10,6 +11,7 @@ type Client = Schemas["BrokerageClient"];
 interface ClientFormProps {
   readonly client: Client;
   readonly onClose: () => void;
+  readonly onDone?: (() => void) | undefined;
 }
 
 const clientFields = (now: Client): readonly Field[] => [
@@ -45,7 +47,7 @@ export function EditClient({ client, onClose }: ClientFormProps) {
 }
 
 /** Facts that a person compares with a document when they decide about an identity. */
-function identityFacts(client: Client): readonly (readonly [string, string])[] {
+export function identityFacts(client: Client): readonly (readonly [string, string])[] {
   const { date_of_birth: born, nationality, address, country, verification_status: state } = client;
   const place = address && [address.line1, address.line2, address.postal_code, address.city, address.country];
   return [
@@ -61,10 +63,8 @@ function identityFacts(client: Client): readonly (readonly [string, string])[] {
 /** Years that a verification lasts unless another end is chosen, by the risk of the client. */
 const yearsByRisk: Readonly<Record<string, number>> = { high: 1, medium: 2, low: 3 };
 
-function proposedEnd({ verification, risk_level }: Client): string {
-  const { expires_at } = verification;
+function proposedEnd({ risk_level }: Client): string {
   const now = new Date();
-  if (expires_at !== null && Date.parse(expires_at) > now.getTime()) return expires_at.slice(0, 10);
   now.setUTCFullYear(now.getUTCFullYear() + (yearsByRisk[risk_level] ?? 1));
   return now.toISOString().slice(0, 10);
 }
@@ -80,7 +80,32 @@ const referenceFields = ({ verification: { provider, reference } }: Client): rea
   },
 ];
 
+const commentFields: readonly Field[] = [
+  { name: "comment", label: "Comment for the client", kind: "area", optional: true, help: "Webhooks carry it." },
+  {
+    name: "internal_comment",
+    label: "Internal comment",
+    kind: "area",
+    optional: true,
+    help: "Kept with the decision; the client never sees it.",
+  },
+];
+
+/** The comments that were entered, as members of the request. */
+function commentsOf(entered: Entered) {
+  const internal_comment = textOf(entered, "internal_comment");
+  return { comment: textOf(entered, "comment") ?? null, ...(internal_comment !== undefined && { internal_comment }) };
+}
+
+const checks = [
+  ...(["identity_document", "liveness", "address", "phone", "email"] as const),
+  ...(["sanctions", "pep", "adverse_media", "source_of_funds", "company"] as const),
+] satisfies readonly Client["verification"]["checks"][number][];
+
+const digits = "The digits choose, from 1 to 9 and 0.";
+
 const verifyFields = (now: Client): readonly Field[] => [
+  { name: "checks", label: "Checks that passed", kind: "ticks", values: checks, help: digits },
   {
     name: "level",
     label: "Level",
@@ -93,7 +118,9 @@ const verifyFields = (now: Client): readonly Field[] => [
     label: "Verified on",
     kind: "date",
     optional: true,
-    help: "Where another system verified it before, at 00:00 UTC. Empty: now.",
+    // The time of it makes a verification of a client who is verified a new one.
+    ...(now.verification_status === "verified" && { first: new Date().toISOString().slice(0, 10) }),
+    help: "At 00:00 UTC of this day. Empty: now, where it is the first one.",
   },
   {
     name: "expires_at",
@@ -103,15 +130,16 @@ const verifyFields = (now: Client): readonly Field[] => [
     optional: true,
     help: "At 00:00 UTC of this day. Empty: never.",
   },
+  ...commentFields,
   ...referenceFields(now),
 ];
 
 /** Verifies an identity, as it was shown: a name that was corrected meanwhile is shown first. */
-export function VerifyIdentity({ client, onClose }: ClientFormProps) {
+export function VerifyIdentity({ client, onClose, onDone }: ClientFormProps) {
   const path = pathOf(client);
   return (
     <EditDialog
-      title={`Verify ${nameOf(client)}`}
+      title={`${client.verification_status === "verified" ? "Renew" : "Verify"} ${nameOf(client)}`}
       resource={client}
       read={() => read("/clients/{id}", { path })}
       factsOf={identityFacts}
@@ -124,15 +152,18 @@ export function VerifyIdentity({ client, onClose }: ClientFormProps) {
         return {
           verification_status: "verified",
           verification: {
+            checks: wordsOf(entered, "checks"),
             level: textOf(entered, "level"),
             ...(day === undefined ? {} : { verified_at: `${day}T00:00:00Z` }),
             expires_at: end === undefined ? null : `${end}T00:00:00Z`,
             provider: textOf(entered, "provider") ?? null,
             reference: textOf(entered, "reference") ?? null,
+            ...commentsOf(entered),
           },
         };
       }}
       send={(body, options) => command("PATCH", "/clients/{id}", { ...options, path, body })}
+      onDone={onDone}
       onClose={onClose}
     />
   );
@@ -151,13 +182,29 @@ const reasons = [
   "other",
 ] as const satisfies readonly Client["verification"]["rejection_reasons"][number][];
 
-const rejectFields = (now: Client): readonly Field[] => [
-  { name: "rejection_reasons", label: "Reasons", kind: "ticks", values: reasons },
+const rejectFields = (now: Client, retry: boolean): readonly Field[] => [
+  { name: "rejection_reasons", label: "Reasons", kind: "ticks", values: reasons, help: digits },
+  {
+    name: "retry_allowed",
+    label: "Then",
+    kind: "choice",
+    values: [
+      ["yes", "Ask the client again"],
+      ["no", "Final: only compliance goes on"],
+    ],
+    first: retry ? "yes" : "no",
+  },
+  ...commentFields,
   ...referenceFields(now),
 ];
 
-/** Rejects an identity, as it was shown. */
-export function RejectIdentity({ client, onClose }: ClientFormProps) {
+/** Rejects an identity, as it was shown: the client may be asked again, or it is final. */
+export function RejectIdentity({
+  client,
+  retry = true,
+  onClose,
+  onDone,
+}: ClientFormProps & { readonly retry?: boolean }) {
   const path = pathOf(client);
   return (
     <EditDialog
@@ -165,7 +212,7 @@ export function RejectIdentity({ client, onClose }: ClientFormProps) {
       resource={client}
       read={() => read("/clients/{id}", { path })}
       factsOf={identityFacts}
-      fieldsOf={rejectFields}
+      fieldsOf={(now) => rejectFields(now, retry)}
       whole
       danger
       submit="Reject identity"
@@ -173,11 +220,67 @@ export function RejectIdentity({ client, onClose }: ClientFormProps) {
         verification_status: "rejected",
         verification: {
           rejection_reasons: wordsOf(entered, "rejection_reasons"),
+          retry_allowed: textOf(entered, "retry_allowed") === "yes",
           provider: textOf(entered, "provider") ?? null,
           reference: textOf(entered, "reference") ?? null,
+          ...commentsOf(entered),
         },
       })}
       send={(body, options) => command("PATCH", "/clients/{id}", { ...options, path, body })}
+      onDone={onDone}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Lets an identity wait for another decision, whatever was decided before. */
+export function PendIdentity({ client, onClose }: ClientFormProps) {
+  const path = pathOf(client);
+  return (
+    <EditDialog
+      title={`Decide again about ${nameOf(client)}`}
+      resource={client}
+      read={() => read("/clients/{id}", { path })}
+      factsOf={identityFacts}
+      fieldsOf={() => commentFields}
+      whole
+      submit="To pending"
+      bodyOf={(entered) => ({ verification_status: "pending", verification: commentsOf(entered) })}
+      send={(body, options) => command("PATCH", "/clients/{id}", { ...options, path, body })}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Adds a note for the staff. */
+export function AddNote({ client, onClose }: ClientFormProps) {
+  return (
+    <FormDialog
+      title={`Note on ${nameOf(client)}`}
+      fields={[{ name: "note", label: "Note", kind: "area", help: "For your team; nobody can change it." }]}
+      submit="Add note"
+      run={(entered, key) => {
+        const body = { note: textOf(entered, "note") ?? "" };
+        return command("POST", "/clients/{id}/reviews", { key, path: pathOf(client), body });
+      }}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Simulates the result of an identity check, in the sandbox alone. */
+export function SimulateIdentity({
+  client,
+  result,
+  onClose,
+}: ClientFormProps & { readonly result: "verify" | "reject" }) {
+  return (
+    <ConfirmDialog
+      title={result === "verify" ? "Simulate a passed check" : "Simulate a failed check"}
+      text={`The sandbox's identity provider ${result === "verify" ? "verifies" : "rejects"} ${nameOf(client)}.`}
+      word="Simulate"
+      version={client.version}
+      run={(key) => command("POST", `/sandbox/clients/{id}/${result}`, { key, path: pathOf(client) })}
       onClose={onClose}
     />
   );

@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
 import { addressWith, useId } from "../../parts/address.ts";
@@ -8,12 +9,20 @@ import { Crumb, PageHead, Pairs, Panel, Parts } from "../../parts/page.tsx";
 import { FailedPage } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Clock, Go, Id } from "../../parts/values.tsx";
-import { useMay } from "../../session/caller.ts";
+import { useCaller, useMay } from "../../session/caller.ts";
 import { transactionColumns } from "../money/transaction-parts.tsx";
 import { CreateAccount } from "./account-forms.tsx";
 import { accountColumns } from "./accounts.tsx";
-import { EditClient, RejectIdentity, VerifyIdentity } from "./client-forms.tsx";
+import {
+  AddNote,
+  EditClient,
+  PendIdentity,
+  RejectIdentity,
+  SimulateIdentity,
+  VerifyIdentity,
+} from "./client-forms.tsx";
 import { nameOf } from "./client-name.ts";
+import { Reviews } from "./reviews.tsx";
 import { tradeColumns } from "./trading-columns.tsx";
 
 type Client = Schemas["BrokerageClient"];
@@ -52,7 +61,7 @@ export function ClientPage() {
             {may("clients:write") && data.status !== "closed" && (
               <ActionButton word="Edit" dialog={(close) => <EditClient client={data} onClose={close} />} />
             )}
-            {may("clients:verify") && <Identity client={data} />}
+            <Identity client={data} />
           </>
         }
       />
@@ -66,22 +75,40 @@ export function ClientPage() {
   );
 }
 
-/** The decisions about an identity that its state allows. */
+/** The decisions about an identity that its state allows, and notes. */
 function Identity({ client }: { readonly client: Client }) {
+  const may = useMay();
+  const { environment } = useCaller();
   const { status, verification_status: state } = client;
   if (status === "closed") return null;
-  const verify = {
-    word: state === "verified" ? "Change verification" : "Verify identity",
-    dialog: (close: () => void) => <VerifyIdentity client={client} onClose={close} />,
-  };
-  const reject = {
-    word: "Reject identity",
-    dialog: (close: () => void) => <RejectIdentity client={client} onClose={close} />,
-  };
+  const action = (word: string, form: (close: () => void) => ReactNode) => ({ word, dialog: form });
+  const verify = action(state === "verified" ? "Renew verification" : "Verify identity", (close) => (
+    <VerifyIdentity client={client} onClose={close} />
+  ));
+  const decisions = [
+    ...(state === "verified" ? [verify] : []),
+    ...(state === "rejected"
+      ? []
+      : [action("Reject identity", (close) => <RejectIdentity client={client} onClose={close} />)]),
+    ...(state === "pending" ? [] : [action("To pending", (close) => <PendIdentity client={client} onClose={close} />)]),
+  ];
+  const simulated = (["verify", "reject"] as const).map((result) =>
+    action(result === "verify" ? "Simulate a passed check" : "Simulate a failed check", (close) => (
+      <SimulateIdentity client={client} result={result} onClose={close} />
+    )),
+  );
   return (
     <>
-      {state !== "verified" && <ActionButton {...verify} />}
-      <MoreMenu actions={[...(state === "verified" ? [verify] : []), ...(state === "rejected" ? [] : [reject])]} />
+      {may("clients:verify") && state !== "verified" && <ActionButton {...verify} />}
+      {may("clients:write") && (
+        <ActionButton word="Note" dialog={(close) => <AddNote client={client} onClose={close} />} />
+      )}
+      <MoreMenu
+        actions={[
+          ...(may("clients:verify") ? decisions : []),
+          ...(environment === "sandbox" && may("sandbox") ? simulated : []),
+        ]}
+      />
     </>
   );
 }
@@ -159,9 +186,13 @@ function Details({ client }: { readonly client: Client }) {
             ...(verification?.rejection_reasons.length
               ? [["Rejected for", verification.rejection_reasons.map(inWords).join(", ")] as const]
               : []),
+            ...(verification?.retry_allowed === false ? [["Rejection", "Final"] as const] : []),
+            ...(verification?.checks.length ? [["Checks", verification.checks.map(inWords).join(", ")] as const] : []),
+            ...(verification?.comment ? [["For the client", verification.comment] as const] : []),
           ]}
         />
       </Panel>
+      <Reviews clientId={client.id} />
       <Panel title="Timeline">
         <Go to={addressWith("/events", { client_id: client.id })}>All events of this client</Go>
       </Panel>

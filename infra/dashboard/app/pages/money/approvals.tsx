@@ -10,7 +10,7 @@ import { FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { grouped, inWords, isNegative, less, shortId } from "../../parts/format.ts";
 import { useKeys } from "../../parts/keys.ts";
 import { Rows, Split } from "../../parts/list.tsx";
-import { OpenedHead, PageHead, Panel } from "../../parts/page.tsx";
+import { KeysLine, OpenedHead, PageHead, Panel } from "../../parts/page.tsx";
 import { CommandError } from "../../parts/states-of-page.tsx";
 import { Mark, Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
@@ -77,7 +77,15 @@ export function ApprovalsPage() {
       <PageHead
         title="Approvals"
         note={<span className="dim">{count === "–" ? "" : `${count} wait for you`}</span>}
-        actions={<KeysLine />}
+        actions={
+          <KeysLine
+            keys={[
+              [["j", "k"], "move"],
+              [["a"], "approve"],
+              [["r"], "reject"],
+            ]}
+          />
+        }
       />
       <Filters filters={filters}>
         <span className="dim">oldest first</span>
@@ -106,26 +114,6 @@ export function ApprovalsPage() {
         }
       />
     </div>
-  );
-}
-
-function KeysLine() {
-  const keys = [
-    [["j", "k"], "move"],
-    [["a"], "approve"],
-    [["r"], "reject"],
-  ] as const;
-  return (
-    <span className="chips keys-line dim">
-      {keys.map(([pressed, what]) => (
-        <span key={what} className="with-icon">
-          {pressed.map((key) => (
-            <kbd key={key}>{key}</kbd>
-          ))}
-          {what}
-        </span>
-      ))}
-    </span>
   );
 }
 
