@@ -41,6 +41,7 @@ beforeAll(async () => {
   await call("PATCH", `/clients/${scene.client_id}`, { ...names, metadata });
   await call("POST", "/operators", { email: "hostile@example.com", name: markup, role: "viewer" });
   await stack.cloud.invoke("brokerage-sandbox-collect-usage", { action: "collect" });
+  await stack.cloud.invoke("brokerage-sandbox-margin-sweep", {});
   pages = shownPages(scene);
 });
 afterEach(() => expect(visited?.faults ?? []).toEqual([]));

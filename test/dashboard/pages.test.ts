@@ -14,7 +14,7 @@ describe("the sidebar", () => {
       openTo(scopesOf(role, "production"), environment).flatMap(({ entries }) => entries.map(({ name }) => name));
     expect(names("finance", "sandbox")).toEqual([
       ...["Home", "Approvals", "Margin watch", "Clients", "Accounts", "Transactions", "Reports"],
-      ...["Symbols and quotes", "Feeds", "Events", "Usage", "Settings"],
+      ...["Symbols and quotes", "Exposure", "Feeds", "Events", "Usage", "Settings"],
     ]);
     expect(names("compliance", "production")).toEqual([
       ...["Home", "Compliance", "Margin watch", "Clients", "Accounts", "Transactions", "Events", "Audit log"],

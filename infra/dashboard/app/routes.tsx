@@ -81,6 +81,11 @@ const pages: readonly PageRow[] = [
     search: ["open", "asset_class", "trading_mode", "market_status"],
     component: lazyRouteComponent(() => import("./pages/trading/symbols.tsx"), "SymbolsPage"),
   },
+  {
+    path: "/exposure",
+    search: ["account_type"],
+    component: lazyRouteComponent(() => import("./pages/trading/exposure.tsx"), "ExposurePage"),
+  },
   { path: "/feeds", component: lazyRouteComponent(() => import("./pages/trading/feeds.tsx"), "FeedsPage") },
   {
     path: "/feeds/$id",

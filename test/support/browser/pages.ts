@@ -31,6 +31,7 @@ export function shownPages(scene: Scene): ShownPage[] {
     ["transaction", "/transactions", `/transactions?open=${transaction_id}`],
     ["symbols", "/symbols"],
     ["symbol", "/symbols", "/symbols?open=EURUSD"],
+    ["exposure", "/exposure", "/exposure?account_type=demo"],
     ["feeds", "/feeds"],
     ["feed", "/feeds/$id", `/feeds/${feed_id}`],
     ["feed-rejects", "/feeds/$id", `/feeds/${feed_id}?tab=rejects`],

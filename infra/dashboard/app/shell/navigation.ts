@@ -68,6 +68,7 @@ export const navigation: readonly Group[] = [
     name: "Trading",
     entries: [
       { to: "/symbols", name: "Symbols and quotes", icon: "sliders", scopes: ["trading:read"], key: "s" },
+      { to: "/exposure", name: "Exposure", icon: "bars", scopes: ["trading:read"], key: "b" },
       { to: "/feeds", name: "Feeds", icon: "plug", scopes: ["feed:read"], key: "f" },
     ],
   },

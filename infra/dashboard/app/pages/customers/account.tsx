@@ -19,6 +19,7 @@ import { RequestMoney } from "./account-forms.tsx";
 import { ClientName } from "./client-name-link.tsx";
 import { requiredEquity } from "./margin-room.ts";
 import { ledgerColumns, orderColumns, positionColumns, tradeColumns } from "./trading-columns.tsx";
+import { WhatIf } from "./what-if.tsx";
 
 type Account = Schemas["TradingAccount"];
 
@@ -70,6 +71,9 @@ function Head({ account }: { readonly account: Account }) {
       }
       actions={
         <>
+          {may("trading:read") && may("accounts:read") && (
+            <ActionButton word="What if" dialog={(close) => <WhatIf account={account} onClose={close} />} />
+          )}
           {may("transactions:write") && status === "active" && (
             <>
               <ActionButton
