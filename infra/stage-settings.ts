@@ -3,13 +3,8 @@ import { join } from "node:path";
 import * as z from "zod/mini";
 import { tokenClaims } from "../shared/hosts.ts";
 import { type Stage, stages } from "../shared/routes/route.ts";
+import { settingsFile, settingsVariable } from "./settings-file.ts";
 import { apiVersion, type StageConfig } from "./stages.ts";
-
-/** The untracked file in the root folder that holds what differs from account to account. */
-export const settingsFile = ".stages.json";
-
-/** The variable of the environment with the same JSON, which is read instead of the file. */
-export const settingsVariable = "BROKERAGE_STAGES";
 
 /** Settings that cannot be used; the message names the place and what belongs there. */
 export class SettingsError extends Error {}

@@ -9,12 +9,11 @@ const help = `Restores a stage to a moment, or numbers the events of one brokera
 npm run restore -- from --at <time> [options]
   --at <time>           moment that is restored, such as 2026-01-31T12:00:00Z
   --stage <stage>       ${stages.join(" or ")} (default production)
-  --table <name>        table of the stage (default: the one that its functions use)
-  --journal <file>      where it notes what is done (default .local/restore-<stage>.json)
   --stopped             says that nothing writes any more; without it the table is restored and nothing else
 
 It restores into a new table, notes the numbers of events, compares, takes the audit over, sets the table up, numbers
-the events on and says how the stage is switched over. A run that was ended goes on with its step when it is repeated.
+the events on and says how the stage is switched over. What is done is noted in .local/restore-<stage>.json: a run that
+was ended goes on with its step when it is repeated.
 
 npm run restore -- numbers --brokerage <id> --last-valid <n> --after <n> --restored-to <time> [options]
   --brokerage <id>      brokerage, brk_...
@@ -46,8 +45,6 @@ function inOptions(error: unknown): unknown {
 async function restored(values: {
   readonly at?: string;
   readonly stage?: string;
-  readonly table?: string;
-  readonly journal?: string;
   readonly stopped: boolean;
 }): Promise<void> {
   const stage = oneOf("stage", values.stage ?? "production", stages);
@@ -55,9 +52,7 @@ async function restored(values: {
   if (at === undefined || Number.isNaN(Date.parse(at))) {
     throw new UsageError("--at must be a moment in UTC such as 2026-01-31T12:00:00Z.");
   }
-  const journal = values.journal ?? `.local/restore-${stage}.json`;
-  const options = { stage, at, table: values.table, journal, isStopped: values.stopped };
-  const done = await restoreFrom(options, console.error).catch((error: unknown) => {
+  const done = await restoreFrom({ stage, at, isStopped: values.stopped }, console.error).catch((error: unknown) => {
     throw awsAdvice(error, (text) => `AWS refused a step: ${text}. Repeat the command when that is mended.`);
   });
   console.log(nextSteps(done));
@@ -68,8 +63,6 @@ await runCommand(async () => {
   const { values, positionals } = readArguments(
     {
       at: { type: "string" },
-      table: { type: "string" },
-      journal: { type: "string" },
       stopped: { type: "boolean", default: false },
       brokerage: { type: "string" },
       "last-valid": { type: "string" },

@@ -2,11 +2,22 @@ import { DynamoDBClient, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { GetFunctionConfigurationCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import type { Stage } from "../../../shared/routes/route.ts";
 import { UsageError } from "../../../shared/runtime/command-line.ts";
-import { auditPages, auditRefs, auditSeals, sequences } from "../../../shared/table/entities.ts";
-import { settingsFile } from "../../stage-settings.ts";
+import { applicationRefs, auditPages, auditRefs, auditSeals, sequences } from "../../../shared/table/entities.ts";
+import { settingsFile } from "../../settings-file.ts";
 import { functionName } from "../../stages.ts";
-import { type Journal, type Numbers, type Phase, phases, readJournal, writeJournal } from "./journal.ts";
-import { compareTables, type Item, missingItems, pagesOf, putItems, restoreTable, setUp } from "./tables.ts";
+import { type Journal, journalFile, type Numbers, type Phase, phases, readJournal, writeJournal } from "./journal.ts";
+import {
+  compareTables,
+  type Item,
+  itemsOf,
+  keyOf,
+  missingItems,
+  partitionOf,
+  putItems,
+  restoreTable,
+  scanned,
+  setUp,
+} from "./tables.ts";
 
 /** Numbers that are left out above the last one that was read: what was being numbered then had fewer. */
 const margin = 1000;
@@ -16,10 +27,6 @@ export interface RestoreOptions {
   readonly stage: Stage;
   /** The moment, as RFC 3339 in UTC. */
   readonly at: string;
-  /** The table of the stage; without it, the one that its functions use. */
-  readonly table?: string | undefined;
-  /** Where the journal is. */
-  readonly journal: string;
   /** Whether nothing writes any more. */
   readonly isStopped: boolean;
 }
@@ -37,13 +44,17 @@ async function tableOf(stage: Stage): Promise<string> {
   return table;
 }
 
-/** Number of the last event of each brokerage, and its counter. */
+/** The counter of each brokerage that has one: every brokerage has an application from its beginning on. */
 async function countersOf(client: DynamoDBClient, table: string): Promise<ReadonlyMap<string, Item>> {
-  const found = new Map<string, Item>();
-  for await (const page of pagesOf(client, table, [sequences.et])) {
-    for (const item of page) found.set(String(item["pk"]?.S).split("|")[0] ?? "", item);
+  const tenants = new Set<string>();
+  for await (const page of partitionOf(client, table, applicationRefs.partition)) {
+    for (const { owner_tenant_id: owner } of page) tenants.add(String(owner?.S));
   }
-  return found;
+  const keys = [...tenants]
+    .map((tenant) => sequences.key(tenant))
+    .map(({ pk, sk }) => ({ pk: { S: pk }, sk: { S: sk } }));
+  const counters = [...(await itemsOf(client, table, keys)).values()];
+  return new Map(counters.map((item) => [sequences.tenantIn({ pk: String(item["pk"]?.S) }), item]));
 }
 
 const lastOf = (counter: Item | undefined) => Number(counter?.["last"]?.N ?? 0);
@@ -67,7 +78,7 @@ const steps: Readonly<Record<Phase, (client: DynamoDBClient, journal: Journal) =
   // other entries. So its chain goes on at the head that it has.
   audit: async (client, { source, target }) => {
     const types = [auditPages.et, auditRefs.et, auditSeals.et];
-    for await (const page of pagesOf(client, source, types)) {
+    for await (const page of scanned(client, source, types)) {
       await putItems(client, target, await missingItems(client, target, page));
     }
     for (const counter of (await countersOf(client, source)).values()) await moveHead(client, target, counter);
@@ -90,15 +101,15 @@ const steps: Readonly<Record<Phase, (client: DynamoDBClient, journal: Journal) =
 
 /** Gives the counter of the restored table the head of the audit; its numbers of events stay. */
 async function moveHead(client: DynamoDBClient, target: string, counter: Item): Promise<void> {
-  const { pk, sk, et, v, audit_sequence, audit_hash, audit_expires_at } = counter;
-  if (pk === undefined || sk === undefined || audit_sequence === undefined) return;
+  const { et, v, audit_sequence, audit_hash, audit_expires_at } = counter;
+  if (audit_sequence === undefined) return;
   const given = { et, v, audit_sequence, audit_hash, audit_expires_at };
   const set = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
   const kept = "if_not_exists(#last, :none)";
   await client.send(
     new UpdateItemCommand({
       TableName: target,
-      Key: { pk, sk },
+      Key: keyOf(counter),
       UpdateExpression: `SET ${[...set.keys()].map((at) => `#n${at} = :v${at}, `).join("")}#last = ${kept}`,
       ExpressionAttributeNames: { "#last": "last", ...Object.fromEntries(set.map(([name], at) => [`#n${at}`, name])) },
       ExpressionAttributeValues: {
@@ -123,12 +134,13 @@ async function mustHaveStopped(client: DynamoDBClient, { source, numbers }: Jour
 
 /** Restores a stage to a moment, from where an earlier run was ended. Returns what it has done. */
 export async function restoreFrom(options: RestoreOptions, say: (text: string) => void): Promise<Journal> {
-  const { stage, at, journal: file } = options;
+  const { stage, at } = options;
+  const file = journalFile(stage);
   const kept = readJournal(file);
-  if (kept !== undefined && (kept.stage !== stage || kept.at !== at)) {
-    throw new UsageError(`${file} is of the restore of ${kept.stage} to ${kept.at}: name another file by --journal.`);
+  if (kept !== undefined && kept.at !== at) {
+    throw new UsageError(`${file} is of the restore to ${kept.at}: move it away to begin another.`);
   }
-  const source = kept?.source ?? options.table ?? (await tableOf(stage));
+  const source = kept?.source ?? (await tableOf(stage));
   const target = `${source.slice(0, 200)}-at-${at.replaceAll(/\D/g, "").slice(0, 14)}`;
   let journal: Journal = kept ?? { ...{ stage, at, source, target }, done: [], took_ms: {}, numbers: {} };
   writeJournal(file, journal);

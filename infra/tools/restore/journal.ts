@@ -41,6 +41,9 @@ export interface Journal {
   readonly stream?: string;
 }
 
+/** Where the restore of a stage is noted. */
+export const journalFile = (stage: string) => `.local/restore-${stage}.json`;
+
 /** The journal in a file; undefined where there is none yet. */
 export function readJournal(file: string): Journal | undefined {
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Journal) : undefined;

@@ -10,8 +10,10 @@ import {
   DescribeTimeToLiveCommand,
   type DynamoDBClient,
   ListTagsOfResourceCommand,
+  QueryCommand,
   RestoreTableToPointInTimeCommand,
   ScanCommand,
+  type ScanCommandOutput,
   type TableDescription,
   TagResourceCommand,
   UpdateContinuousBackupsCommand,
@@ -29,6 +31,8 @@ export type Item = Record<string, AttributeValue>;
 const [readAtOnce, writtenAtOnce] = [100, 25];
 /** How often a table is looked at that is being made, ms. */
 const lookMs = 2000;
+/** When what a batch left out for its rate is asked for again, ms. */
+const againMs = 200;
 
 /** The description of a table; undefined where there is none. */
 async function describe(client: DynamoDBClient, name: string): Promise<TableDescription | undefined> {
@@ -64,44 +68,71 @@ export async function restoreTable(
 }
 
 /** The items of a table, page by page; of these types only, where they are given. Read strongly. */
-export async function* pagesOf(client: DynamoDBClient, table: string, types: readonly string[] = []) {
+export async function* scanned(client: DynamoDBClient, table: string, types: readonly string[] = []) {
   const values = Object.fromEntries(types.map((type, at) => [`:t${at}`, { S: type }]));
   const filter = types.length > 0 && {
     FilterExpression: `et IN (${Object.keys(values).join(", ")})`,
     ExpressionAttributeValues: values,
   };
+  yield* pagesOf((ExclusiveStartKey) =>
+    client.send(new ScanCommand({ TableName: table, ConsistentRead: true, ExclusiveStartKey, ...filter })),
+  );
+}
+
+/** The items of a partition of a table, page by page. Read strongly. */
+export async function* partitionOf(client: DynamoDBClient, table: string, partition: string) {
+  const query = {
+    ...{ TableName: table, ConsistentRead: true, KeyConditionExpression: "pk = :pk" },
+    ExpressionAttributeValues: { ":pk": { S: partition } },
+  };
+  yield* pagesOf((ExclusiveStartKey) => client.send(new QueryCommand({ ...query, ExclusiveStartKey })));
+}
+
+type Page = Pick<ScanCommandOutput, "Items" | "LastEvaluatedKey">;
+
+async function* pagesOf(read: (start: Item | undefined) => Promise<Page>): AsyncGenerator<Item[]> {
   let start: Item | undefined;
   do {
-    const page = await client.send(
-      new ScanCommand({ TableName: table, ConsistentRead: true, ExclusiveStartKey: start, ...filter }),
-    );
+    const page: Page = await read(start);
     yield page.Items ?? [];
     start = page.LastEvaluatedKey;
   } while (start !== undefined);
 }
 
-const keyOf = ({ pk = { S: "" }, sk = { S: "" } }: Item) => ({ pk, sk });
+/** The key of an item. */
+export const keyOf = ({ pk = { S: "" }, sk = { S: "" } }: Item) => ({ pk, sk });
 const textOf = (item: Item) => JSON.stringify(keyOf(item));
 
 /** The items of these keys that a table has, by their keys. */
-async function itemsOf(client: DynamoDBClient, table: string, keys: readonly Item[]): Promise<Map<string, Item>> {
-  const found = new Map<string, Item>();
-  for (let at = 0; at < keys.length; at += readAtOnce) {
-    let asked: Item[] | undefined = keys.slice(at, at + readAtOnce).map(keyOf);
-    while (asked !== undefined && asked.length > 0) {
-      const requests = { [table]: { Keys: asked, ConsistentRead: true } };
-      const answer: BatchGetItemCommandOutput = await client.send(new BatchGetItemCommand({ RequestItems: requests }));
-      for (const item of answer.Responses?.[table] ?? []) found.set(textOf(item), item);
-      asked = answer.UnprocessedKeys?.[table]?.Keys;
-    }
+export async function itemsOf(
+  client: DynamoDBClient,
+  table: string,
+  keys: readonly Item[],
+): Promise<Map<string, Item>> {
+  const parts = Array.from({ length: Math.ceil(keys.length / readAtOnce) }, (_, part) =>
+    keys.slice(part * readAtOnce, (part + 1) * readAtOnce).map(keyOf),
+  );
+  const found = await Promise.all(parts.map((part) => readItems(client, table, part)));
+  return new Map(found.flat().map((item) => [textOf(item), item]));
+}
+
+async function readItems(client: DynamoDBClient, table: string, keys: Item[]): Promise<Item[]> {
+  const found: Item[] = [];
+  let asked: Item[] | undefined = keys;
+  for (;;) {
+    const requests = { [table]: { Keys: asked, ConsistentRead: true } };
+    const answer: BatchGetItemCommandOutput = await client.send(new BatchGetItemCommand({ RequestItems: requests }));
+    found.push(...(answer.Responses?.[table] ?? []));
+    asked = answer.UnprocessedKeys?.[table]?.Keys;
+    if (asked === undefined || asked.length === 0) return found;
+    await setTimeout(againMs);
   }
-  return found;
 }
 
 /** Counts what differs: the restored table is read and looked up in the other one, which is counted. */
 export async function compareTables(client: DynamoDBClient, source: string, target: string): Promise<Compared> {
   const counts = { same: 0, changed: 0, deleted: 0 };
-  for await (const page of pagesOf(client, target)) {
+  for await (const page of scanned(client, target)) {
     const others = await itemsOf(client, source, page);
     for (const item of page) {
       const other = others.get(textOf(item));
@@ -111,7 +142,7 @@ export async function compareTables(client: DynamoDBClient, source: string, targ
     }
   }
   let all = 0;
-  for await (const page of pagesOf(client, source)) all += page.length;
+  for await (const page of scanned(client, source)) all += page.length;
   return { ...counts, made: all - counts.same - counts.changed };
 }
 
@@ -125,9 +156,11 @@ export async function missingItems(client: DynamoDBClient, table: string, items:
 export async function putItems(client: DynamoDBClient, table: string, items: readonly Item[]): Promise<void> {
   for (let at = 0; at < items.length; at += writtenAtOnce) {
     let left = items.slice(at, at + writtenAtOnce).map((Item) => ({ PutRequest: { Item } }));
-    while (left.length > 0) {
+    for (;;) {
       const answer = await client.send(new BatchWriteItemCommand({ RequestItems: { [table]: left } }));
       left = (answer.UnprocessedItems?.[table] ?? []) as typeof left;
+      if (left.length === 0) break;
+      await setTimeout(againMs);
     }
   }
 }

@@ -3,14 +3,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { settingsFile, settingsVariable } from "../../../infra/settings-file.ts";
 import {
   parseSettings,
   readSettings,
   reservedConcurrency,
   SettingsError,
   type StageSettings,
-  settingsFile,
-  settingsVariable,
   settingsWarnings,
   withSettings,
 } from "../../../infra/stage-settings.ts";
