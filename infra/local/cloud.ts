@@ -11,6 +11,7 @@ import { LocalDistribution } from "./distribution/index.ts";
 import { Database } from "./dynamodb/database.ts";
 import { DynamoEndpoint } from "./dynamodb/endpoint.ts";
 import { LateIndexes } from "./dynamodb/late-indexes.ts";
+import { restoredTables } from "./dynamodb/restored-table.ts";
 import { Throttling } from "./dynamodb/throttling.ts";
 import { EventSources, polledFunctions } from "./event-sources.ts";
 import {
@@ -88,7 +89,7 @@ class RunningCloud implements Cloud {
 
   constructor(options: CloudOptions, assembly: Assembly, dataDir: string, logs: string) {
     this.secrets = new Secrets(assembly.resources, dataDir);
-    const resources = this.secrets.resolved(assembly.resources);
+    const resources = this.secrets.resolved([...assembly.resources, ...restoredTables(assembly.resources)]);
     this.options = options;
     this.assembly = { ...assembly, resources };
     this.dataDir = dataDir;

@@ -4,10 +4,11 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { settingsFile, settingsVariable } from "../settings-file.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 /** Sources of an assembly; the runner, the tools and the ADRs are not among them. */
-const sources = ["infra", "shared", "functions", "package-lock.json"];
+const sources = ["infra", "shared", "functions", "package-lock.json", settingsFile];
 const others = [join("infra", "local"), join("infra", "tools"), join("shared", "decisions")];
 /** Assemblies kept: another runner may still use the one before. */
 const keptAssemblies = 3;
@@ -16,7 +17,7 @@ const draftLifeMs = 3_600_000;
 
 /** A digest of everything that the assembly of a stage is made from. */
 export function sourceDigest(stage: string, folder = root): string {
-  const hash = createHash("sha256").update(stage);
+  const hash = createHash("sha256").update(JSON.stringify([stage, process.env[settingsVariable]]));
   for (const file of sources.flatMap((name) => filesUnder(folder, name))) {
     hash.update(`\0${file}\0`).update(readFileSync(join(folder, file)));
   }

@@ -359,4 +359,38 @@ describe("a mapping of a template", () => {
       await test.stop();
     }
   });
+
+  it("of the stream of a restored table, which no template has, reads that table from start to start", async () => {
+    const arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/restored";
+    const restoredStream = `${arn}/stream/2026-01-31T12:00:00.000`;
+    const { resources, functions } = stack(readStream);
+    const { writer, consumer } = functions;
+    const { Mapping: mapping } = resources;
+    const test = await startTestCloud({
+      resources: { Mapping: { ...mapping, Properties: { ...mapping.Properties, EventSourceArn: restoredStream } } },
+      functions: {
+        writer: { ...writer, statements: [onTable("Use", ["PutItem", "Query"], ["brk_*"], [arn, `${arn}/index/*`])] },
+        consumer: { ...consumer, statements: [{ ...consumer.statements[0], Resource: restoredStream }] },
+      },
+    });
+    try {
+      const put = (pk: string) => {
+        const Item = { pk: { S: pk }, sk: { S: "1" }, list_pk: { S: "brk_list" }, list_sk: { S: pk } };
+        return test.dynamodb("writer", "PutItem", { TableName: "restored", Item });
+      };
+      const listed = {
+        ...{ TableName: "restored", IndexName: "list", KeyConditionExpression: "list_pk = :list" },
+        ExpressionAttributeValues: { ":list": { S: "brk_list" } },
+      };
+      const isRead = () => test.cloud.functions.find(({ function: name }) => name === "consumer");
+      await put("brk_1");
+      await eventually(isRead);
+      await test.restart();
+      await put("brk_2");
+      await eventually(isRead);
+      expect((await test.dynamodb("writer", "Query", listed)).body).toMatchObject({ Count: 2 });
+    } finally {
+      await test.stop();
+    }
+  });
 });

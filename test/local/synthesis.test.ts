@@ -18,6 +18,7 @@ describe("an assembly is made again", () => {
     ["shared/limits.ts", true],
     ["functions/health.ts", true],
     ["package-lock.json", true],
+    [".stages.json", true],
     ["shared/decisions/0001-single-table.md", false],
     ["infra/local/cloud.ts", false],
     ["infra/tools/run.ts", false],
