@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Stack, sharedStack } from "../support/stack/stack.ts";
 import { eventually } from "../support/wait.ts";
@@ -110,5 +112,71 @@ describe("the limit of 50 a second", () => {
     await secondBegins();
     await ask(60, first.api.token);
     expect((await me(second.api.token)).status).toBe(200);
+  });
+});
+
+describe("a flood of wrong secrets from one address, 20 a second", () => {
+  /** The long form takes 30. */
+  const seconds = Number(process.env["FLOOD_SECONDS"] ?? 4);
+  const tokenRequest = async (secret: string) => {
+    const { client_id } = stack.credentials;
+    const headers = { "Content-Type": "application/x-www-form-urlencoded" };
+    // Failures count for an address: other tests have that of this machine.
+    const sent = request(`${stack.baseUrl}/oauth/token`, { method: "POST", headers, localAddress: "127.0.0.9" });
+    sent.end(String(new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret: secret })));
+    const [reply] = (await once(sent, "response")) as [IncomingMessage];
+    await reply.resume().toArray();
+    return reply;
+  };
+  const latencies = async (token: string, isOver: (count: number) => boolean): Promise<number[]> => {
+    const taken: number[] = [];
+    while (!isOver(taken.length)) {
+      const began = performance.now();
+      expect((await me(token)).status).toBe(200);
+      taken.push(performance.now() - began);
+      const next = Date.now() + 50;
+      await eventually(() => (Date.now() >= next ? true : undefined));
+    }
+    return taken.toSorted((one, other) => one - other);
+  };
+
+  it("is answered 429 with Retry-After, while the right secret and other requests are served", async () => {
+    const { token } = (await stack.newApplication()).api;
+    const calm = await latencies(token, (count) => count >= 40);
+    const replies: IncomingMessage[] = [];
+    const began = Date.now();
+    const flood = async () => {
+      const sent: Promise<unknown>[] = [];
+      for (let count = 0; count < seconds * 20; count += 1) {
+        await eventually(() => (Date.now() >= began + count * 50 ? true : undefined), 10_000);
+        sent.push(tokenRequest("wrong").then((reply) => replies.push(reply)));
+      }
+      await Promise.all(sent);
+      return true;
+    };
+    let isOver = false;
+    const flooding = flood().finally(() => {
+      isOver = true;
+    });
+    const flooded = await latencies(token, () => isOver);
+    await flooding;
+    expect((await tokenRequest(stack.credentials.client_secret)).statusCode).toBe(200);
+    const after = await latencies(token, (count) => count >= 40);
+
+    const refused = replies.filter(({ statusCode }) => statusCode === 429);
+    expect(new Set(replies.map(({ statusCode }) => statusCode))).toEqual(new Set([401, 429]));
+    for (const { headers } of refused) expect(Number(headers["retry-after"])).toBeGreaterThan(0);
+    for (const { headers } of refused) expect(Number(headers["retry-after"])).toBeLessThanOrEqual(60);
+    if (process.env["FLOOD_SECONDS"] === undefined) return;
+    const line = (name: string, all: readonly number[]) => {
+      const [median, p95] = [0.5, 0.95].map((share) => all[Math.floor(all.length * share)]?.toFixed(1));
+      return `${name}: median ${median} ms, p95 ${p95} ms`;
+    };
+    const [{ headers = {} } = {}] = refused;
+    const shown = Object.entries(headers).filter(([name]) => /retry|ratelimit|www|cache/.test(name));
+    process.stdout.write(
+      `GET /me ${line("calm", calm)}; ${line("flooded", flooded)}; ${line("after", after)}\n` +
+        `${replies.length} attempts in ${seconds} s, ${refused.length} answered 429 with ${JSON.stringify(shown)}\n`,
+    );
   });
 });
