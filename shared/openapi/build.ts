@@ -86,7 +86,12 @@ Errors are problem documents (RFC 9457). Handle them by status and \`code\`; \`e
 ${limits.body.max_errors} invalid fields at once, and \`detail\` states how many there are. The OAuth endpoints answer
 as RFC 6749 defines instead. An unknown path answers 404, an unsupported method answers 405 with \`Allow\`. A URL with
 more than 10,240 characters answers 414 before it is matched to an operation, so the body is not a problem document:
-its \`message\` describes the error. Include \`X-Request-Id\` in support requests.
+its \`message\` describes the error. Any operation may answer 429, 500, 502, 503 or 504, and 401 where it takes a token.
+
+## Headers
+Every answer has \`X-Request-Id\`, the request identifier to include in support requests, and \`Cache-Control\`. An
+\`X-Correlation-Id\` of the request is returned. Answers to requests that are counted have \`X-RateLimit-Limit\`,
+\`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`.
 
 ## Stream
 A WebSocket sends events, accounts, quotes and commands as they change, with the numbers that the events have here:

@@ -78,7 +78,9 @@ export const getOpenApi = route({
   path: "/openapi.json",
   tag: "Service",
   summary: "Download the OpenAPI 3.0 description",
-  description: "This document, with the URL of this stage. No token is required, so that tools can fetch it.",
+  description:
+    "This document for programs, with the URL of this stage: without examples and links, and with `default` for the " +
+    "refusals of every operation. No token is required, so that tools can fetch it.",
   file: "documents/openapi",
   auth: "none",
   scope: null,

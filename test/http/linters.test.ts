@@ -4,6 +4,7 @@ import spectralRulesets from "@stoplight/spectral-rulesets";
 import { describe, expect, it } from "vitest";
 import { buildOpenApi, printOpenApi } from "../../shared/openapi/build.ts";
 import type { OpenApi } from "../../shared/openapi/document.ts";
+import { lean } from "../../shared/openapi/lean.ts";
 import { routes } from "../../shared/routes/index.ts";
 import { eventTypes, optInEventTypes } from "../../shared/schema/event-types.ts";
 
@@ -58,5 +59,6 @@ describe.each([
     expect(Object.keys(operation?.["callbacks"] as object)).toEqual([...eventTypes, ...optInEventTypes]);
     expect(Object.keys(document.components.schemas)).toContain("TransactionCompletedEvent");
     expect(await lint(document)).toEqual([]);
+    expect(await lint(lean(document))).toEqual([]);
   });
 });

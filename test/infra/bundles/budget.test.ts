@@ -38,7 +38,7 @@ const forbidden = [
   /node_modules\/@smithy\/(?:node-http-handler|credential-provider-imds|fetch-http-handler)\//,
   /node_modules\/@smithy\/core\/dist-es\/submodules\/event-streams\//,
   /node_modules\/(?:aws-xray-sdk|aws-cdk-lib|constructs)/,
-  /(?:^|\/)shared\/openapi\/(?!stream\/|openapi\.json$|document\.ts$|published-kinds\.ts$)/,
+  /(?:^|\/)shared\/openapi\/(?!stream\/|openapi\.json$|document\.ts$|lean\.ts$|published-kinds\.ts$)/,
   /(?:^|\/)shared\/openapi\/stream\/(?!asyncapi\.json$|async-document\.ts$)/,
   /^(?:infra\/(?!aws-client\/)|test\/)/,
 ];

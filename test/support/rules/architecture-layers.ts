@@ -80,6 +80,7 @@ const layers: readonly Layer[] = [
   { path: "shared/usage/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
   // The functions get the committed document; the builder would bring every schema into their bundles.
   { path: "shared/openapi/document.ts", values: [] },
+  { path: "shared/openapi/lean.ts", values: ["shared/openapi/document.ts"] },
   { path: "shared/openapi/event-kinds.ts", values: ["shared/openapi/document.ts"] },
   {
     path: "shared/openapi/",
@@ -117,6 +118,7 @@ const layers: readonly Layer[] = [
       "shared/openapi/stream/async-document.ts",
       "shared/openapi/stream/asyncapi.json",
       "shared/openapi/document.ts",
+      "shared/openapi/lean.ts",
       "shared/openapi/published-kinds.ts",
     ],
   },
