@@ -32,6 +32,7 @@ const sizes: readonly Size[] = [
         "sweep-events": undefined,
         "seal-audit": undefined,
         "reconcile-books": undefined,
+        "run-jobs": undefined,
       },
     },
   },
@@ -62,7 +63,7 @@ const sizes: readonly Size[] = [
       ...{ open_sandbox_trade: 9.2, close_sandbox_trade: 11.4, place_sandbox_order: 3.9, cancel_sandbox_order: 2.9 },
       ...{ sandbox_verify_client: 2.6, sandbox_reject_client: 2.6, sandbox_settle_transaction: 6 },
       ...{ sandbox_fail_transaction: 4.2, sandbox_return_transaction: 5.4, sandbox_trigger_event: 3.5 },
-      ...{ reset_sandbox: 2.3 },
+      ...{ reset_sandbox: 2.3, create_job: undefined, cancel_job: undefined, create_job_links: undefined },
     },
   },
   {

@@ -16,6 +16,7 @@ const described = {
   auth: true,
   further_scopes: true,
   grants: true,
+  objects: true,
   globals: true,
   within: true,
   governs: true,

@@ -3,8 +3,12 @@
  * empty.
  */
 export function csvText(columns: readonly string[], rows: readonly Readonly<Record<string, unknown>>[]): string {
-  const lines = [columns, ...rows.map((row) => columns.map((name) => row[name] ?? ""))];
-  return lines.map((line) => `${line.map(field).join(",")}\r\n`).join("");
+  return [csvLine(columns), ...rows.map((row) => csvLine(columns.map((name) => row[name])))].join("");
+}
+
+/** One line of a table; a value that is null or undefined is empty. */
+export function csvLine(values: readonly unknown[]): string {
+  return `${values.map((value) => field(value ?? "")).join(",")}\r\n`;
 }
 
 /** A decimal with its sign, as the API writes amounts: a spreadsheet is to sum it. */
@@ -12,11 +16,12 @@ const isNumber = /^-?\d+(?:\.\d+)?$/;
 
 /**
  * A text that a spreadsheet would read as a formula, in full width too, or as the end of a cell begins with an
- * apostrophe; quotes, commas and line ends are quoted.
+ * apostrophe, and so does one that begins like that behind apostrophes of its own: without the first one it is the text
+ * again. Quotes, commas and line ends are quoted.
  */
 function field(value: unknown): string {
   const text = String(value);
   if (isNumber.test(text)) return text;
-  const shown = /^\s*[=+\-@;＝＋－＠]|^[\t\r]/.test(text) ? `'${text}` : text;
+  const shown = /^'*(?:\s*[=+\-@;＝＋－＠]|[\t\r])/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
 }

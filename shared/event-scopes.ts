@@ -31,6 +31,7 @@ export const eventScopes: Readonly<Record<EventType, Scope>> = {
   "owner.added": "operators:write",
   "operator.ended": "operators:write",
   "reconciliation.difference_found": "reports:read",
+  "job.completed": "reports:read",
 };
 
 /** The scopes of the nine standard types together, which `*` stands for. */

@@ -998,6 +998,37 @@ export const limits = {
     /** Brokerages that the sweep works on at the same time. */
     tenants_at_once: 8,
   },
+  jobs: {
+    /** Jobs of a brokerage that have not ended, and those that it starts on a day (UTC). */
+    max_open: 10,
+    max_per_day: 100,
+    /** Lists are read from so long after the request on: by then all that was made before is seen. */
+    lists_settle_seconds: 60,
+    /** Files of a result, and their size in bytes before compression; one smaller file alone is not compressed. */
+    max_files: 500,
+    max_file_bytes: 32 * 1024 * 1024,
+    uncompressed_bytes: 8 * 1024 * 1024,
+    /** How long a step reads, and when another worker looks for one that has not ended. */
+    step_ms: 40_000,
+    claim_seconds: 180,
+    /** Times that a step is begun, and how long a job may take. */
+    max_tries: 5,
+    max_seconds: 24 * 3600,
+    /** Steps at the same time, and the rest of the time of the function in which none is begun. */
+    parallel: 4,
+    step_reserve_ms: 90_000,
+    /** Rows of one read of a list, accounts of one read at prices, and accounts whose ledgers are read together. */
+    rows_per_read: 500,
+    valued_per_read: 100,
+    ledgers_parallel: 16,
+    /** Days that a result can be had, and seconds that an address of it is good for. */
+    result_days: 7,
+    link_seconds: 300,
+    /** A job that waits longer than this raises an alarm. */
+    late_after_seconds: 1800,
+    /** How long a job is shown. */
+    kept_seconds: 90 * 24 * 3600,
+  },
   openapi: {
     /** Columns of a line of the published documents, its comma included. */
     printed_columns: 120,

@@ -14,6 +14,8 @@ export interface BackgroundContext {
   readonly usagePlanId: string;
   /** The bucket of the audit's sealed days. */
   readonly auditBucket: { readonly name: string; readonly objects: string };
+  /** The bucket of the files of exports. */
+  readonly exportsBucket: { readonly name: string; readonly objects: string };
   /** The log group of the functions behind routes. */
   readonly requestLog: { readonly name: string; readonly arn: string };
   /** Shards of the main table's stream, see `StageConfig`. */

@@ -29,6 +29,7 @@ import {
   dueOutboxKeys,
   exposureKeys,
   identityKeys,
+  jobKeys,
   loneOutboxKeys,
   positionKeys,
   publicKeyKeys,
@@ -384,6 +385,26 @@ export const backgroundRows: readonly BackgroundRow[] = [
         tableArn: table,
         keysOf: (grant) => reconcileKeys[grant] ?? tenantKeys,
       }),
+    ],
+  },
+  /** Writes exports. Of what it reads it writes nothing: only how far a job is, and the announcement of its end. */
+  {
+    id: "run-jobs",
+    file: "jobs/run",
+    description: "Writes the files of exports, a step of each job in turn",
+    trigger: { schedule: { expression: "rate(1 minute)", input: { action: "run" } } },
+    timeoutSeconds: 600,
+    environment: ({ exportsBucket }) => ({ EXPORT_BUCKET_NAME: exportsBucket.name }),
+    statements: ({ table, volatile, exportsBucket }) => [
+      ...tableStatements(
+        [
+          ...(["query:due", "query", "query:list", "query:state", "query:owner", "query:client"] as const),
+          ...(["read", "put", "update"] as const),
+        ],
+        { tableArn: table, keysOf: (grant) => jobKeys[grant] ?? tenantKeys },
+      ),
+      ...quoteStatements(["read:quotes"], volatile),
+      allow("WriteExports", ["s3:PutObject"], [exportsBucket.objects]),
     ],
   },
   /** Finds what no message wakes any more, ends orders, and sums open positions. */

@@ -55,9 +55,9 @@ function leapDays(years: number): number {
   return Math.ceil(years / 4);
 }
 
-/** Objects are named by brokerage and day, so the policy of what writes them can only name their bucket. */
-export function acknowledgeSealing(role: IRole, bucket: IBucket): void {
+/** Objects are named by brokerage, so the policy of a function can only name their bucket. */
+export function acknowledgeObjects(role: IRole, bucket: IBucket): void {
   // In the nested stack the ARN is a parameter, which the library names after the bucket.
   const arn = `<referenceto${Names.nodeUniqueId((bucket.node.defaultChild ?? bucket).node)}Arn>`;
-  acknowledge(role, `AwsSolutions-IAM5[Resource::${arn}/*]`, "The bucket holds nothing but what this function writes.");
+  acknowledge(role, `AwsSolutions-IAM5[Resource::${arn}/*]`, "The bucket holds one kind of objects.");
 }

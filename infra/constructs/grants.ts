@@ -1,5 +1,5 @@
 import { Effect, PolicyStatement, type PolicyStatementProps } from "aws-cdk-lib/aws-iam";
-import type { Governed, Grant, Route, SecretName } from "../../shared/routes/route.ts";
+import type { Governed, Grant, ObjectGrant, Route, SecretName } from "../../shared/routes/route.ts";
 import { type IndexName, indexes } from "../../shared/table/table-shape.ts";
 import {
   erasableKeys,
@@ -258,6 +258,11 @@ export function keyStatements(grants: readonly (KeyGrant | "update:keys")[], key
     if (grant === "put:keys") return onTable("PutKeys", "PutItem", keysArn, personKeyKeys);
     return onTable("DestroyKeys", "UpdateItem", keysArn, personKeyKeys);
   });
+}
+
+/** Statements for rights of a row on objects. */
+export function objectStatements(grants: readonly ObjectGrant[], exported: string): PolicyStatement[] {
+  return grants.map(() => allow("ReadExports", ["s3:GetObject"], [exported]));
 }
 
 /** Exactly what a row of the route table says its handler does. */

@@ -21,6 +21,8 @@ import {
   failureCounters,
   families,
   feedSources,
+  jobCounts,
+  jobs,
   ledgers,
   openInterests,
   operatorIdentities,
@@ -187,6 +189,14 @@ export const sumKeys = {
   read: [sumCursor, sequences.key(tenant).pk, withinTenants.brokerages],
   update: [sumCursor, sums.partition(tenant)],
 } as const;
+
+const ownJobs = jobs.partition(tenant);
+/** Reach of rights of the function that works on jobs; all of a tenant for the others, which read. */
+export const jobKeys: Readonly<Record<string, readonly string[]>> = {
+  "query:due": due("JOB"),
+  put: [outboxes.keyOf({ tenant_id: tenant, root_id: "job_*", id: "" }).pk],
+  update: [ownJobs, jobCounts.key(tenant).pk],
+};
 
 const ownRuns = bookRuns.partition(tenant);
 /** Reach of rights of the function that compares the books; all of a tenant for the others. */

@@ -5,6 +5,7 @@ import { AwsError, accessDenied } from "./aws-error.ts";
 import type { Incoming, Plan, Reply, Service } from "./aws-plan.ts";
 import type { Buckets } from "./buckets/buckets.ts";
 import { bucketError, bucketPlan, isForBuckets } from "./buckets/plan.ts";
+import { checkQuerySignature, credentialIn } from "./buckets/query-signature.ts";
 import type { DynamoEndpoint } from "./dynamodb/endpoint.ts";
 import { FunctionCrash, FunctionTimeout } from "./functions/environment.ts";
 import type { FunctionDefinition, Functions } from "./functions/functions.ts";
@@ -67,7 +68,7 @@ interface Caller {
   kill(): void;
 }
 
-const maxBodyBytes = 20_000_000;
+const maxBodyBytes = 41 * 1_048_576;
 
 /**
  * The one address that functions reach AWS at. Knows the function by its access key, refuses what its role in the
@@ -99,6 +100,11 @@ export class AwsEndpoint {
     return `http://${this.host}`;
   }
 
+  /** Secret access key of this run: what signs and checks addresses. */
+  get secretKey(): string {
+    return createHmac("sha256", this.runKey).update("secret").digest("hex");
+  }
+
   /**
    * Access key id of this run, which tells the endpoint who calls: of a function by its ARN, or of the `operator`, the
    * person who runs all this. That one may invoke functions and use buckets, as an operator with rights in AWS may.
@@ -128,11 +134,14 @@ export class AwsEndpoint {
 
   private async reply(request: IncomingMessage): Promise<Reply> {
     const { host, origin } = request.headers;
-    // A page in the person's browser reaches the loopback too, and a name of its own may lead there.
-    if (host !== this.host || origin !== undefined) {
+    const incoming = await readRequest(request);
+    const isSignedAddress = credentialIn(incoming.url) !== undefined;
+    if (isSignedAddress) checkQuerySignature(incoming, this.secretKey, Date.now());
+    // A page in the person's browser reaches the loopback too, and a name of its own may lead there. An address that is
+    // signed is for any holder of it.
+    if (host !== this.host || (origin !== undefined && !isSignedAddress)) {
       throw new AwsError(403, "AccessDeniedException", "The request comes from a page, or was sent to another host.");
     }
-    const incoming = await readRequest(request);
     const caller = this.callerOf(incoming);
     const plan = this.plan(incoming);
     if (caller === undefined) {
@@ -299,8 +308,9 @@ export class AwsEndpoint {
   }
 }
 
-function accessKeyIn({ headers }: Incoming): string {
-  return /Credential=([^/]+)\//.exec(headers["authorization"] ?? "")?.[1] ?? "";
+function accessKeyIn({ headers, url }: Incoming): string {
+  const signed = credentialIn(url)?.split("/")[0];
+  return signed ?? /Credential=([^/]+)\//.exec(headers["authorization"] ?? "")?.[1] ?? "";
 }
 
 function poolPlan(pool: PoolAdmin, operation: string, { body }: Incoming): Plan {

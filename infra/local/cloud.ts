@@ -312,7 +312,7 @@ class RunningCloud implements Cloud {
       AWS_DEFAULT_REGION: this.region,
       AWS_ENDPOINT_URL: this.endpoint,
       AWS_ACCESS_KEY_ID: this.accessKeyOf(definition.arn),
-      AWS_SECRET_ACCESS_KEY: "local",
+      AWS_SECRET_ACCESS_KEY: this.awsEndpoint?.secretKey ?? "",
       ...(timeScale !== 1 && { TIME_SCALE: String(timeScale) }),
       ...(budgetFactor !== undefined && { BUDGET_FACTOR: budgetFactor }),
       ...(!strictEgress && { BROKERAGE_LOCAL: "1" }),

@@ -30,6 +30,8 @@ export interface BackgroundFunctionsProps {
   readonly pool: OperatorPool;
   /** Receives the audit's sealed days. */
   readonly auditBucket: IBucket;
+  /** Receives the files of exports. */
+  readonly exportsBucket: IBucket;
   /** The log of the functions behind routes, and of others that log what callers used. */
   readonly requestLogs: ILogGroup;
   readonly queues: {
@@ -144,16 +146,19 @@ export class BackgroundFunctions {
   }
 
   private context(usagePlanId: string): BackgroundContext {
-    const { config, tables, auditBucket: bucket, requestLogs } = this.props;
+    const { config, tables, requestLogs } = this.props;
     const { main, volatile, keys } = tables;
-    const auditBucket = { name: bucket.bucketName, objects: bucket.arnForObjects("*") };
+    const [auditBucket, exportsBucket] = [this.props.auditBucket, this.props.exportsBucket].map((bucket) => ({
+      ...{ name: bucket.bucketName, objects: bucket.arnForObjects("*") },
+    })) as [BackgroundContext["auditBucket"], BackgroundContext["exportsBucket"]];
     const { stage, publishing, deliveries, streaming } = config;
     const { streamShards } = publishing;
     const deliverers = deliveries.firstConcurrency;
     const arns = { table: main.tableArn, volatile: volatile.tableArn, keys: keys.tableArn };
     const requestLog = { name: requestLogs.logGroupName, arn: requestLogs.logGroupArn };
     const postsPerSecond = Math.floor(streaming.postsPerSecond / streaming.concurrency);
-    return { stage, ...arns, auditBucket, requestLog, usagePlanId, streamShards, deliverers, postsPerSecond };
+    const buckets = { auditBucket, exportsBucket };
+    return { stage, ...arns, ...buckets, requestLog, usagePlanId, streamShards, deliverers, postsPerSecond };
   }
 
   private triggerStatements({ trigger }: BackgroundRow) {

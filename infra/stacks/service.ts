@@ -2,6 +2,7 @@ import { CfnOutput, Names, Stack } from "aws-cdk-lib";
 import type { UsagePlan } from "aws-cdk-lib/aws-apigateway";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
+import type { IBucket } from "aws-cdk-lib/aws-s3";
 import type { Construct } from "constructs";
 import { limits } from "../../shared/limits.ts";
 import type { Route } from "../../shared/routes/route.ts";
@@ -9,9 +10,10 @@ import type { BackgroundRow, EventQueue } from "../background/row.ts";
 import { acknowledge } from "../constructs/acknowledge.ts";
 import { Alarms } from "../constructs/alarms/alarms.ts";
 import { Api } from "../constructs/api.ts";
-import { acknowledgeSealing, auditBucket } from "../constructs/audit-bucket.ts";
+import { acknowledgeObjects, auditBucket } from "../constructs/audit-bucket.ts";
 import { Budget, tagCosts } from "../constructs/cost.ts";
-import { isKeyGrant, routeStatements } from "../constructs/grants.ts";
+import { exportsBucket } from "../constructs/exports-bucket.ts";
+import { isKeyGrant, objectStatements, routeStatements } from "../constructs/grants.ts";
 import { MarginQueue } from "../constructs/margin-queue.ts";
 import { OperatorPool, poolOrigins } from "../constructs/operator-pool.ts";
 import { functionLogs, type ServiceFunction } from "../constructs/service-function.ts";
@@ -53,6 +55,8 @@ export class ServiceStack extends Stack {
   private readonly functions: FunctionStacks;
   /** Log of the functions behind routes: usage is counted from it, and one group is one reading. */
   private readonly requestLogs: LogGroup;
+  /** Files of exports. */
+  private readonly exports: IBucket;
 
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
     const { config, routes, background: rows } = props;
@@ -79,10 +83,11 @@ export class ServiceStack extends Stack {
       environment: this.environmentOf(api.baseUrl),
     });
     this.requestLogs = functionLogs(this, "RequestLogs", config);
+    this.exports = exportsBucket(this, "Exports");
     const handlers = new Map(routes.map((route) => [route.id, this.addRouteFunction(route)]));
     const bucket = auditBucket(this, "Audit", config);
     const background = new BackgroundFunctions(this, {
-      ...{ config, rows, auditBucket: bucket, requestLogs: this.requestLogs },
+      ...{ config, rows, auditBucket: bucket, exportsBucket: this.exports, requestLogs: this.requestLogs },
       tables: this.tables,
       secrets: this.secrets,
       pool: this.pool,
@@ -96,7 +101,12 @@ export class ServiceStack extends Stack {
     this.stream.connect({ sockets: background.sockets, invoker: api.invoker });
     acknowledgeKeys(background.get("provision"), plan);
     if (rows.some(({ id }) => id === "keep-warm")) acknowledgeWarming(background.get("keep-warm"), config);
-    acknowledgeSealing(background.get("seal-audit").role, bucket);
+    acknowledgeObjects(background.get("seal-audit").role, bucket);
+    acknowledgeObjects(background.get("run-jobs").role, this.exports);
+    for (const { id } of routes.filter(({ objects }) => objects !== undefined)) {
+      const handler = handlers.get(id);
+      if (handler !== undefined) acknowledgeObjects(handler.role, this.exports);
+    }
     const settings = { ...this.pool.signInSettings(config), api_url: api.baseUrl };
     new DashboardFiles(this, "DashboardFiles", {
       ...{ config, settings, bucket: dashboard.bucket, directory: props.dashboard },
@@ -104,6 +114,7 @@ export class ServiceStack extends Stack {
     this.addWatch(rows, background);
     this.addOutputs(api.baseUrl, plan.usagePlanId, background.get("provision"));
     new CfnOutput(this, "AuditBucketName", { value: bucket.bucketName, description: "Sealed days of the audit" });
+    new CfnOutput(this, "ExportBucketName", { value: this.exports.bucketName, description: "Files of exports" });
     new CfnOutput(this, "DashboardUrl", { value: dashboard.url, description: "Address of the dashboard" });
   }
 
@@ -145,6 +156,7 @@ export class ServiceStack extends Stack {
       traced: true,
       statements: [
         ...routeStatements(route, arns),
+        ...objectStatements(route.objects ?? [], this.exports.arnForObjects("*")),
         ...this.ladder.sendStatements(queues),
         ...refusals.map((queue) => queue.sendStatement()),
       ],
@@ -153,6 +165,7 @@ export class ServiceStack extends Stack {
         ...this.secrets.environment(secrets),
         ...this.ladder.environment(queues),
         ...refusals[0]?.environment,
+        ...(route.objects && { EXPORT_BUCKET_NAME: this.exports.bucketName }),
         ...(pool && this.pool.tokenEnvironment),
         ...(route.stream && this.stream.urlEnvironment),
         ...(route.grants.some(isKeyGrant) && this.tables.keyEnvironment),

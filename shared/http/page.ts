@@ -57,7 +57,7 @@ export function pageReply<T extends object>(place: ListPlace, found: Page<T>, sh
 }
 
 /** An item as it is shown; one that is so damaged that it cannot be is left out like one that cannot be read. */
-function shownOrNot<T extends object>(item: T, show: (item: T) => unknown): unknown {
+export function shownOrNot<T extends object>(item: T, show: (item: T) => unknown): unknown {
   try {
     return show(item);
   } catch (error) {

@@ -55,6 +55,18 @@ export function pageOfTransactions(
   return pageOfOwners(transactions, tenant, named, { ...request, ...own });
 }
 
+/** A page of the transactions of a tenant, an account or a client by creation, without a claim: for who reads all. */
+export function pageOfTransactionsBy(tenant: string, place: ListPlace): Promise<Page<Transaction>> {
+  const { account_id: account, client_id: client } = place.query;
+  const source: TransactionSource =
+    account !== undefined
+      ? { index: "owner", partitions: [transactions.ofAccount(tenant, account)] }
+      : client !== undefined
+        ? { index: "client", partitions: [transactions.ofClient(tenant, client)] }
+        : { index: "list", partitions: [transactions.all(tenant)] };
+  return pageOfTransactions(tenant, place, source);
+}
+
 /**
  * A page of the transactions that wait for this caller, oldest first. The index knows neither who made one nor who
  * approved it, so a page is filtered after it is read: it may be short while there is a next one.

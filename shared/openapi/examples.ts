@@ -8,6 +8,7 @@ import { driftReplies } from "./examples/drift.ts";
 import { eventsReplies } from "./examples/events.ts";
 import { feedReplies } from "./examples/feed.ts";
 import { exampleBaseUrl, exampleIds, exampleNames } from "./examples/identifiers.ts";
+import { jobReplies } from "./examples/jobs.ts";
 import { marketReplies } from "./examples/market.ts";
 import { operatorsReplies } from "./examples/operators.ts";
 import { reportsReplies } from "./examples/reports.ts";
@@ -36,6 +37,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
   ...commandReplies,
   ...driftReplies,
   ...reportsReplies,
+  ...jobReplies,
   ...sandboxReplies,
   ...serviceReplies,
 };

@@ -22,6 +22,7 @@ import * as books from "../schema/internal-money/reconciliation.ts";
 import * as report from "../schema/internal-money/report.ts";
 import * as summary from "../schema/internal-money/summary.ts";
 import * as transfer from "../schema/internal-money/transfer.ts";
+import * as job from "../schema/jobs/job.ts";
 import * as marginPreview from "../schema/margin-preview.ts";
 import * as money from "../schema/money.ts";
 import * as oauth from "../schema/oauth.ts";
@@ -64,6 +65,7 @@ const modules: readonly object[] = [
   event,
   exposure,
   feed,
+  job,
   drift,
   snapshot,
   fields,

@@ -7,6 +7,7 @@ import { commandRoutes } from "./commands.ts";
 import { driftRoutes } from "./drift.ts";
 import { eventRoutes } from "./events.ts";
 import { feedRoutes } from "./feed.ts";
+import { jobRoutes } from "./jobs.ts";
 import { marketRoutes } from "./market.ts";
 import { oauthRoutes } from "./oauth.ts";
 import { operatorRoutes } from "./operators.ts";
@@ -35,6 +36,7 @@ export const routes: readonly Route[] = [
   ...eventRoutes,
   ...auditRoutes,
   ...reportRoutes,
+  ...jobRoutes,
   ...webhookRoutes,
   ...streamRoutes,
   ...applicationRoutes,

@@ -36,6 +36,9 @@ export type Grant =
   | "read:keys"
   | "put:keys";
 
+/** Rights on objects of buckets: `read:exports` opens the files of exports, by addresses that the function signs. */
+export type ObjectGrant = "read:exports";
+
 /** Secrets that a row can grant: the key pair that signs tokens, and the key that others are derived from. */
 export type SecretName = "signing_key" | "service_key";
 
@@ -82,6 +85,7 @@ export interface Route {
    */
   readonly standing?: "read" | "held" | "held_by_operators";
   readonly grants: readonly Grant[];
+  readonly objects?: readonly ObjectGrant[];
   /** Partitions without a tenant that a grant includes, or the right to count requests. */
   readonly globals?: Readonly<Partial<Record<"read" | "query" | "put" | "count", readonly GlobalPartition[]>>>;
   /** Kinds of tenant partitions that the grants include; all if undefined. */

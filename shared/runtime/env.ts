@@ -115,9 +115,23 @@ export const env = {
   get auditBucketName(): string {
     return required("AUDIT_BUCKET_NAME");
   },
+  /** Bucket of the files of exports; only the functions that write them and give links to them have it. */
+  get exportBucketName(): string {
+    return required("EXPORT_BUCKET_NAME");
+  },
   /** Log group of the functions behind routes; only the function that counts usage has it. */
   get requestLogGroup(): string {
     return required("REQUEST_LOG_GROUP");
+  },
+  /** The credentials of the function's role, its region, and the address of AWS where one is configured. */
+  get signer() {
+    return {
+      id: required("AWS_ACCESS_KEY_ID"),
+      secret: required("AWS_SECRET_ACCESS_KEY"),
+      token: process.env["AWS_SESSION_TOKEN"],
+      region: required("AWS_REGION"),
+      endpoint: process.env["AWS_ENDPOINT_URL_S3"] ?? process.env["AWS_ENDPOINT_URL"],
+    };
   },
   /** Region that the function runs in; undefined outside of Lambda. */
   get region(): string | undefined {

@@ -87,6 +87,7 @@ export const metricNames = [
   "DriftOpen",
   "AccountMovedOn",
   "ReconciliationDifference",
+  "JobFailed",
   "StreamWakeFailed",
   "StreamPostFailed",
 ] as const;

@@ -29,6 +29,14 @@ export async function putObjectOnce(
 }
 
 /**
+ * Puts an object.
+ * @throws Error what S3 says
+ */
+export async function putObject({ bucket, key }: ObjectPlace, body: Uint8Array, content_type: string): Promise<void> {
+  await s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: body, ContentType: content_type }));
+}
+
+/**
  * The content of an object.
  * @throws Error what S3 says, `AccessDenied` too where there is none
  */

@@ -32,6 +32,7 @@ export const optInEventTypes = [
   "owner.added",
   "operator.ended",
   "reconciliation.difference_found",
+  "job.completed",
 ] as const;
 
 /** One event type. */
@@ -76,4 +77,5 @@ export const eventTexts: Readonly<Record<EventType, string>> = {
   "owner.added": "An operator became an owner.",
   "operator.ended": "Rights of an operator have ended: they were suspended or removed, or their role was lowered.",
   "reconciliation.difference_found": "A reconciliation found its first difference.",
+  "job.completed": "A job has ended: it succeeded, failed or was cancelled.",
 };

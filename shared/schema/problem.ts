@@ -58,6 +58,8 @@ const titles = {
     too_many_operators: full("brokerage", "operators"),
     last_owner: "The brokerage needs an active owner.",
     too_many_webhook_endpoints: full("brokerage", "webhook endpoints"),
+    too_many_jobs: full("brokerage", "jobs"),
+    job_not_succeeded: "The job has not succeeded.",
     webhook_endpoint_disabled: "The webhook endpoint is not enabled.",
     secret_rotation_in_progress: "The previous secret is still valid.",
     insufficient_margin: "The free margin does not cover the trade.",
@@ -84,6 +86,9 @@ const titles = {
     too_many_credit_lots: full("account", "credits"),
     too_many_positions: full("account", "open positions"),
     exposure_too_large: "The positions or the balance of the account would exceed the limits of the service.",
+  },
+  410: {
+    result_expired: "The result of the job has expired.",
   },
   412: {
     precondition_failed: "The resource has changed.",
@@ -121,6 +126,7 @@ const titles = {
     invalid_price: "The price is not valid.",
     no_conversion_path: "There is no conversion path to the currency of the account.",
     fee_too_high: "The fee must be lower than the amount.",
+    instant_too_recent: "The time is not long enough ago.",
     immutable_field: "A field cannot be changed.",
   },
   429: {

@@ -6,6 +6,7 @@ export * from "./entities/commands.ts";
 export * from "./entities/drift.ts";
 export * from "./entities/events.ts";
 export * from "./entities/feed.ts";
+export * from "./entities/jobs.ts";
 export {
   type DueKind,
   dueBy,

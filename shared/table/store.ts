@@ -6,6 +6,7 @@ import type { Balance } from "../domain/records/balance.ts";
 import type { Change, Decision } from "../domain/records/change.ts";
 import type { Client } from "../domain/records/client.ts";
 import type { Delivery } from "../domain/records/delivery.ts";
+import type { Job, JobCount } from "../domain/records/job.ts";
 import type { Operator, OperatorKey } from "../domain/records/operator.ts";
 import type { Tenant } from "../domain/records/tenant.ts";
 import type { Transaction } from "../domain/records/transaction.ts";
@@ -22,6 +23,8 @@ import {
   clients,
   deliveries,
   type Entity,
+  jobCounts,
+  jobs,
   type Key,
   operatorKeys,
   operators,
@@ -62,6 +65,8 @@ export const ref = {
   webhook: (id: string): Ref<WebhookEndpoint> => ({ keyIn: (tenant) => webhooks.key(tenant, id) }),
   webhookCount: (): Ref<WebhookCount> => ({ keyIn: (tenant) => webhookCounts.key(tenant) }),
   webhookHealth: (id: string): Ref<WebhookHealth> => ({ keyIn: (tenant) => webhookHealths.key(tenant, id) }),
+  job: (id: string): Ref<Job> => ({ keyIn: (tenant) => jobs.key(tenant, id) }),
+  jobCount: (): Ref<JobCount> => ({ keyIn: (tenant) => jobCounts.key(tenant) }),
   delivery: (id: string): Ref<Delivery> => ({ keyIn: (tenant) => deliveries.key(tenant, id) }),
 };
 

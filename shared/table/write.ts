@@ -15,6 +15,8 @@ import {
   deliveries,
   type Entity,
   findables,
+  jobCounts,
+  jobs,
   type Key,
   ledgers,
   linkProposals,
@@ -66,6 +68,8 @@ const entities: Readonly<Record<EntityName, Entity<never>>> = {
   delivery: deliveries,
   sample_event: sampleEvents,
   replay: replays,
+  job: jobs,
+  job_count: jobCounts,
 };
 
 /** The full item of a stored kind: its keys, its type tag, its index keys and its own fields. */
@@ -181,6 +185,7 @@ function ownedBy(value: string): Condition {
 
 function adjustedKey({ entity, id }: Extract<Change, { op: "adjust" }>, tenant: string): Key {
   if (entity === "tenant") return tenants.key(tenant);
+  if (entity === "job_count") return jobCounts.key(tenant);
   if (entity === "webhook_count") return webhookCounts.key(tenant);
   if (entity === "webhook_health") return webhookHealths.key(tenant, id);
   return entity === "balance" ? balances.key(tenant, id) : clients.key(tenant, id);

@@ -12,6 +12,7 @@ import { newCaller, proxyEvent, type RequestParts, type TestCaller } from "../su
 import { type TableCall, unitsOf } from "../support/emulator/watched-endpoint.ts";
 import { startTokenService } from "../support/stack/token-service.ts";
 import { exhaustedDelivery, publishedEvent } from "./delivery-work.ts";
+import { jobWork } from "./job-work.ts";
 import { auditWork, platformWork } from "./platform-work.ts";
 import { sandboxWork } from "./sandbox-work.ts";
 
@@ -304,6 +305,7 @@ async function seed(api: TestApi, caller: TestCaller): Promise<Seeds> {
       ...sandboxWork(api),
       ...platformWork(api),
       ...auditWork(api),
+      ...jobWork(api),
       update_settings: async () => ({
         as: await newBrokerage(api),
         address: "/settings",

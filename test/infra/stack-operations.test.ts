@@ -205,7 +205,7 @@ describe("what runs by itself", () => {
     expect(names.sort()).toEqual(expected.map((name) => `brokerage/sandbox/${name}`));
   });
 
-  test("provision, sums and sweeps run every minute, sealing and counting every hour, with a dead-letter queue", () => {
+  test("provision, sums, jobs and sweeps run every minute, seals and counts hourly, with a dead-letter queue", () => {
     const schedules = ofType(synthesized("production"), "AWS::Scheduler::Schedule").map(({ properties }) => [
       properties["ScheduleExpression"],
       at(properties["Target"], "Input"),
@@ -218,6 +218,7 @@ describe("what runs by itself", () => {
       ["rate(1 hour)", '{"action":"collect"}', true],
       ["rate(1 minute)", '{"action":"sum"}', true],
       ["rate(15 minutes)", '{"action":"reconcile"}', true],
+      ["rate(1 minute)", '{"action":"run"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
       ["rate(1 minute)", '{"action":"sweep"}', true],
       ["rate(1 minute)", expect.stringMatching(/^{"functions":"authorize stream-authorize [a-z -]+"}$/), true],
@@ -282,7 +283,7 @@ describe("what runs by itself", () => {
       "fan-out-late",
       "function-throttles",
       "index-throttles",
-      ...["item-unreadable", "iterator-age"],
+      ...["item-unreadable", "iterator-age", "job-failed"],
       "latency",
       "latency-average",
       "margin-dead",
@@ -376,8 +377,8 @@ describe("what runs by itself", () => {
     );
     const { Outputs: outputs } = parent.template as unknown as { Outputs: Record<string, unknown> };
     expect(Object.keys(outputs).sort()).toEqual([
-      ...["ApiUrl", "AuditBucketName", "DashboardUrl", "PoolClientId", "PoolIssuer", "ProvisionFunctionName"],
-      ...["StreamUrl", "UsagePlanId"],
+      ...["ApiUrl", "AuditBucketName", "DashboardUrl", "ExportBucketName", "PoolClientId", "PoolIssuer"],
+      ...["ProvisionFunctionName", "StreamUrl", "UsagePlanId"],
     ]);
   });
 });

@@ -265,6 +265,12 @@ export class Alarms extends Construct {
         evaluationPeriods: 3,
         datapointsToAlarm: 2,
       },
+      {
+        id: "job-failed",
+        description: "An export has failed, or has waited for half an hour.",
+        metric: this.ownMetric("JobFailed"),
+        threshold: 0,
+      },
       ...[...platformAlarms, ...streamAlarms].map(({ metricName, ...alarm }) => ({
         ...alarm,
         metric: this.ownMetric(metricName),

@@ -4,6 +4,7 @@ export const runbookFolder = "infra/runbooks";
 /** The page that says what to do about an alarm, by the id of the alarm; the first that matches counts. */
 const pages: readonly (readonly [alarms: RegExp, page: string])[] = [
   [/^refusal/, "refusal-not-recorded"],
+  [/^job-/, "export-failed"],
   [/^stream-(?:errors|post-failed|wake-failed|late)$|^recursion-dropped$/, "stream"],
   [/^errors-|-errors(?:-\d+)?$/, "errors"],
   [/^latency|^route-latency$/, "latency"],

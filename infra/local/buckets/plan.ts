@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { AwsError } from "../aws-error.ts";
 import type { Incoming, Plan, Reply } from "../aws-plan.ts";
 import { type Buckets, unknown } from "./buckets.ts";
+import { credentialIn, signingParameters } from "./query-signature.ts";
 
 /** A request that was understood. */
 interface ObjectRequest {
@@ -25,7 +26,10 @@ interface Operation {
 /** Operations of functions and tools, by method and by whether they are on an object. */
 const operations: Readonly<Record<string, Operation>> = {
   "PUT object": { name: "PutObject", action: "PutObject", known: ["if-none-match"], do: putObject },
-  "GET object": { name: "GetObject", action: "GetObject", known: ["x-amz-checksum-mode"], do: getObject },
+  "GET object": {
+    ...{ name: "GetObject", action: "GetObject", do: getObject },
+    known: ["x-amz-checksum-mode", "response-content-type", "response-content-disposition", "response-cache-control"],
+  },
   "GET bucket": {
     ...{ name: "ListObjectsV2", action: "ListBucket", do: listObjects },
     known: ["list-type", "prefix", "max-keys", "continuation-token"],
@@ -40,8 +44,8 @@ const conditions = ["if-match", "if-none-match", "if-modified-since", "if-unmodi
 const keptHeaders = ["content-type", "content-encoding", "cache-control", "content-disposition"];
 const checksums = /^x-amz-(?:sdk-checksum-algorithm|checksum-(?!mode).*)$/;
 
-/** 11 MiB; AWS takes 5 GiB by one request. */
-const maxObjectBytes = 11 * 1_048_576;
+/** 40 MiB; AWS takes 5 GiB by one request. */
+const maxObjectBytes = 40 * 1_048_576;
 const maxKeys = 1000;
 
 /**
@@ -68,9 +72,10 @@ export function bucketPlan(buckets: Buckets, { method, url, headers, bytes }: In
   };
 }
 
-/** Whether a request is signed for S3, which no header and no path of its own names. */
-export function isForBuckets({ headers }: Pick<IncomingMessage, "headers">): boolean {
-  return headers["authorization"]?.includes("/s3/aws4_request") === true;
+/** Whether a request is signed for S3, which no header and no path of its own names: in a header or in its query. */
+export function isForBuckets({ headers, url }: Pick<IncomingMessage, "headers"> & { readonly url?: unknown }): boolean {
+  const by = headers["authorization"] ?? credentialIn(new URL(String(url ?? "/"), "http://127.0.0.1"));
+  return by?.includes("/s3/aws4_request") === true;
 }
 
 /** The answer of S3 to a request that failed. */
@@ -80,7 +85,8 @@ export function bucketError({ status, type, message }: AwsError): Reply {
 
 function refuseUnknown({ name, known }: Operation, query: URLSearchParams, headers: readonly string[]): void {
   const own = headers.filter((header) => header.startsWith("x-amz-") || conditions.includes(header));
-  const strange = [...query.keys(), ...own].find((each) => {
+  const asked = [...query.keys()].filter((each) => !signingParameters.has(each.toLowerCase()));
+  const strange = [...asked, ...own].find((each) => {
     return !known.includes(each) && !everywhere.includes(each) && !(name === "PutObject" && checksums.test(each));
   });
   if (strange !== undefined) throw unknown(`${strange} of ${name}`);
@@ -99,11 +105,12 @@ function putObject(buckets: Buckets, request: ObjectRequest): Reply {
   return { status: 200, headers: { etag }, body: "" };
 }
 
-function getObject(buckets: Buckets, { bucket, key }: ObjectRequest): Reply {
+function getObject(buckets: Buckets, { bucket, key, query }: ObjectRequest): Reply {
   const found = buckets.get(bucket, key);
-  return found === undefined
-    ? bucketError(new AwsError(404, "NoSuchKey", "The specified key does not exist."))
-    : { status: 200, headers: found.headers, body: found.body };
+  if (found === undefined) return bucketError(new AwsError(404, "NoSuchKey", "The specified key does not exist."));
+  const asked = [...query].filter(([name]) => name.startsWith("response-"));
+  const instead = Object.fromEntries(asked.map(([name, value]) => [name.slice("response-".length), value]));
+  return { status: 200, headers: { ...found.headers, ...instead }, body: found.body };
 }
 
 function listObjects(buckets: Buckets, { bucket, query }: ObjectRequest): Reply {

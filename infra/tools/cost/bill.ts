@@ -12,15 +12,9 @@ import { type Amounts, dollarsOf } from "./amounts.ts";
 import type { MonthlyTraffic } from "./mix.ts";
 import { idleMonth, type Line, monthOf, totalOf } from "./month.ts";
 import type { CostedStage } from "./template.ts";
+import { traffic } from "./traffic.ts";
 import type { MeasuredUnits } from "./units.ts";
-import {
-  deliveryAmounts,
-  eventAmounts,
-  reconciledAmounts,
-  requestAmounts,
-  tickAmounts,
-  tradingAmounts,
-} from "./work.ts";
+import { batchedAmounts, deliveryAmounts, eventAmounts, requestAmounts, tickAmounts, tradingAmounts } from "./work.ts";
 
 /** Something that is priced by the million. */
 export interface Priced {
@@ -30,6 +24,17 @@ export interface Priced {
   /** Dollars of a million. */
   readonly dollars: number;
 }
+
+/** Items that runs read in batches: their name, the function, and what one takes. */
+const batches = [
+  [
+    "accounts in a nightly reconciliation, 20 ledger entries each",
+    ...(["reconcile-books", traffic.reconciled_account] as const),
+  ],
+  ["rows of transactions, trades or clients in an export", "run-jobs", traffic.exported_row],
+  ["the same with account numbers and client names", "run-jobs", traffic.named_row],
+  ["accounts in an export of balances", "run-jobs", traffic.exported_balance],
+] as const;
 
 /** Everything that the command says of one stage. Dollars are US dollars before taxes. */
 export interface Bill {
@@ -87,7 +92,7 @@ export function billOf(given: {
           prices,
         ),
       ),
-      pricedAs("accounts in a nightly reconciliation, 20 ledger entries each", reconciledAmounts(costed), prices),
+      ...batches.map(([name, id, one]) => pricedAs(name, batchedAmounts(costed, id, one), prices)),
     ],
     trading: units.trading.map((each) => pricedAs(each.name, tradingAmounts(each), prices)),
     idle_month: { lines: idle, dollars: totalOf(idle) },

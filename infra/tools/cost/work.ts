@@ -138,14 +138,13 @@ export function tradingAmounts(units: TradingUnits): Amounts {
   return unitsOf(units);
 }
 
-/** A million accounts in one nightly reconciliation: their reads are waited for together. */
-export function reconciledAmounts(stage: CostedStage): Amounts {
-  const { read_units, processor_ms } = traffic.reconciled_account;
-  const { lambda_per_gigabyte_second = 0 } = runs(stage, "reconcile-books", {
-    waiting_ms: 0,
-    processor_ms,
-    starting: 0,
-  });
+/** A million items that a run reads in batches: their reads are waited for together. */
+export function batchedAmounts(
+  stage: CostedStage,
+  id: string,
+  { read_units, processor_ms }: { readonly read_units: number; readonly processor_ms: number },
+): Amounts {
+  const { lambda_per_gigabyte_second = 0 } = runs(stage, id, { waiting_ms: 0, processor_ms, starting: 0 });
   return { dynamodb_per_million_read_units: read_units, lambda_per_gigabyte_second };
 }
 

@@ -28,7 +28,9 @@ export type EntityName =
   | "webhook_count"
   | "delivery"
   | "sample_event"
-  | "replay";
+  | "replay"
+  | "job"
+  | "job_count";
 
 /**
  * One change of a decision. `create` fails when the item exists; `update` writes what differs between `before` and
@@ -43,7 +45,7 @@ export type Change =
   | { readonly op: "create"; readonly entity: EntityName; readonly item: StoredItem }
   | Update<Exclude<EntityName, "account">, StoredItem & { readonly version: number }>
   | Update<"account", Account>
-  | Adjustment<"client" | "tenant" | "webhook_count" | "webhook_health">
+  | Adjustment<"client" | "tenant" | "webhook_count" | "webhook_health" | "job_count">
   | BalanceAdjustment
   | {
       readonly op: "claim";

@@ -14,6 +14,7 @@ export const exampleIds: Readonly<Record<string, string>> = {
   deliveries: "dlv_01JD0000000000000000000009",
   feed: "src_01JD000000000000000000000B",
   drift: "drf_01JD000000000000000000000G",
+  jobs: "job_01JD000000000000000000000N",
   trades: "trd_01JD000000000000000000000A",
   positions: "pos_01JD000000000000000000000B",
   orders: "ord_01JD000000000000000000000C",

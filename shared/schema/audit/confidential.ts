@@ -9,6 +9,7 @@ export const secretMembers: ReadonlySet<string> = new Set([
   "refresh_token",
   "id_token",
   "ticket",
+  "signed_url",
 ]);
 
 /**

@@ -87,6 +87,7 @@ export type DueKind =
   | "DRIFT"
   | "EVENT"
   | "HEALTH"
+  | "JOB"
   | "ORDER"
   | "OUTBOX"
   | "PARKED"

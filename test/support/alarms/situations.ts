@@ -231,6 +231,7 @@ export const situations: Readonly<Record<string, Situation>> = {
   "command-unknown": counted("a bridge took a command and reports no outcome", "CommandUnknown"),
   "drift-open": counted("a snapshot differs from the books", "DriftOpen"),
   "reconciliation-difference": counted("the books of a brokerage do not agree", "ReconciliationDifference"),
+  "job-failed": counted("an export fails, or waits for half an hour", "JobFailed"),
   "account-moved-on": counted("an account could not be compared for a day", "AccountMovedOn"),
   "iterator-age": ofFunctions("commits wait 10 minutes in the stream", () => ["route"], ["IteratorAge", [600_000]]),
   "watch-iterator-age": ofFunctions("prices wait 10 minutes in the stream", () => ["watch"], [

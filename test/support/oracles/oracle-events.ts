@@ -98,6 +98,8 @@ function expectedEvents({ before, after }: RawChange): string[] {
       return whole(before ?? {}, "difference_count") <= 0n && whole(after, "difference_count") > 0n
         ? [name("reconciliation.difference_found")]
         : [];
+    case "JOB":
+      return before?.["completed_at"] === null && after["completed_at"] !== null ? [name("job.completed")] : [];
     case "SOURCE":
       return silenceEvents(before, after).map((type) => name(type));
     case "TRADE":

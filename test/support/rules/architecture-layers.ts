@@ -78,6 +78,13 @@ const layers: readonly Layer[] = [
   },
   { path: "shared/sums/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
   { path: "shared/usage/", values: [...rulesOfTheBusiness, "shared/table/", "shared/http/"] },
+  {
+    path: "shared/jobs/",
+    values: [
+      ...[...rulesOfTheBusiness, "shared/csv.ts", "shared/table/", "shared/http/", "shared/routes/"],
+      ...["shared/trading/", "shared/money/", "shared/clients/"],
+    ],
+  },
   // The functions get the committed document; the builder would bring every schema into their bundles.
   { path: "shared/openapi/document.ts", values: [] },
   { path: "shared/openapi/lean.ts", values: ["shared/openapi/document.ts"] },
@@ -111,6 +118,7 @@ const layers: readonly Layer[] = [
       "shared/stream/",
       "shared/sums/",
       "shared/usage/",
+      "shared/jobs/",
       "shared/routes/",
       "shared/runtime/",
       "shared/limits.ts",

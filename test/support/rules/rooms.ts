@@ -8,7 +8,7 @@ type Graph = ReadonlyMap<string, ReadonlyMap<string, string>>;
 /** The rooms of the domain, the lowest first: a room is a folder of the first level. */
 const rooms = [
   ...["kernel", "records", "access", "accounts", "money", "trading", "feed"],
-  ...["webhooks", "audit", "books", "sums", "stream", "usage", "sandbox", "restore"],
+  ...["webhooks", "audit", "books", "sums", "stream", "usage", "sandbox", "restore", "jobs"],
 ];
 
 const mostRising = 5;
