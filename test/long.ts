@@ -36,6 +36,7 @@ const longForms: Readonly<Record<string, LongForm>> = {
   "state-reads": { env: { STATE_ITEMS: "50000" }, file: "test/data/capacity.test.ts" },
   restore: { env: { RESTORE_ITEMS: "200000" }, file: "test/data/events/restore-command.test.ts" },
   flood: { env: { FLOOD_SECONDS: "30" }, file: "test/e2e/rate.test.ts" },
+  exports: { env: { EXPORT_ROWS: "200000", EXPORT_STEP_PAGES: "10" }, file: "test/data/jobs/large-export.test.ts" },
   filters: { env: { FILTER_SORTS: "both" }, file: "test/data/filters.test.ts" },
   fuzz: { env: { FUZZ_RUNS: "2000", FUZZ_SEED: String(Date.now() % 1e9) }, file: "test/http/fuzz.test.ts" },
   linters: { env: { LINTERS: "all" }, file: "test/http/linters.test.ts" },
