@@ -13,7 +13,7 @@ describe("the sidebar", () => {
     const names = (role: Role, environment: string) =>
       openTo(scopesOf(role, "production"), environment).flatMap(({ entries }) => entries.map(({ name }) => name));
     expect(names("finance", "sandbox")).toEqual([
-      ...["Home", "Approvals", "Margin watch", "Clients", "Accounts", "Transactions", "Reports"],
+      ...["Home", "Approvals", "Margin watch", "Clients", "Accounts", "Transactions", "Reports", "Exports"],
       ...["Symbols and quotes", "Exposure", "Feeds", "Events", "Usage", "Settings"],
     ]);
     expect(names("compliance", "production")).toEqual([

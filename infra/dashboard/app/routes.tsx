@@ -122,6 +122,14 @@ const pages: readonly PageRow[] = [
     component: lazyRouteComponent(() => import("./pages/control/usage.tsx"), "UsagePage"),
   },
   {
+    path: "/exports",
+    search: [
+      ...["open", "new", "type", "status", "kind", "method", "account_id", "client_id", "symbol", "side", "country"],
+      ...["close_reason", "verification_status", "tag", "currency", "group_id", "after_sequence", "to_sequence"],
+    ],
+    component: lazyRouteComponent(() => import("./pages/money/exports.tsx"), "ExportsPage"),
+  },
+  {
     path: "/operators",
     search: ["open", "status"],
     component: lazyRouteComponent(() => import("./pages/control/operators.tsx"), "OperatorsPage"),

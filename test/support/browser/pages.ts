@@ -44,6 +44,7 @@ export function shownPages(scene: Scene): ShownPage[] {
     ["audit", "/audit"],
     ["audit-entry", "/audit", `/audit?open=${scene.audit_id}`],
     ["usage", "/usage"],
+    ["exports", "/exports"],
     ["operators", "/operators"],
     ["operator", "/operators", `/operators?open=${scene.operator_id}`],
     ["settings", "/settings"],

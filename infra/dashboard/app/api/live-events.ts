@@ -13,6 +13,7 @@ const concerned: Readonly<Record<string, readonly string[]>> = {
   operator: ["operators"],
   owner: ["operators"],
   reconciliation: ["reports"],
+  job: ["jobs"],
 };
 
 /** Resources that every event concerns: the events themselves, and their deliveries. */

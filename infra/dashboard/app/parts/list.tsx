@@ -12,6 +12,7 @@ import { moveInRows, useKeys } from "./keys.ts";
 import { saveFile } from "./save-file.ts";
 import { Empty, type EmptyText, Failed } from "./states-of-page.tsx";
 import { Bones, type Column, Table } from "./table.tsx";
+import { Go } from "./values.tsx";
 
 interface RowsProps<T> {
   readonly list: List<T>;
@@ -25,10 +26,12 @@ interface RowsProps<T> {
   readonly dense?: boolean;
   /** Without the line that counts them. */
   readonly bare?: boolean;
+  /** Where all rows are exported; without it there is no such export. */
+  readonly exportAll?: string | undefined;
 }
 
 /** The rows of a list in whichever state it is: on its way, refused, empty, or shown. */
-export function Rows<T>({ list, empty, filters = [], bare = false, ...table }: RowsProps<T>) {
+export function Rows<T>({ list, empty, filters = [], bare = false, exportAll, ...table }: RowsProps<T>) {
   const { rows, hasMore, loadMore, loadingMore } = list;
   if (list.loading || (rows.length === 0 && loadingMore)) return <Bones columns={table.columns} />;
   if (rows.length === 0 && list.error !== null) return <Failed error={list.error} again={list.again} />;
@@ -49,8 +52,9 @@ export function Rows<T>({ list, empty, filters = [], bare = false, ...table }: R
             </button>
           )}
           <button type="button" className="plain" onClick={() => download(table.caption, rows)}>
-            Download CSV
+            Save these {rows.length} rows
           </button>
+          {exportAll !== undefined && <Go to={exportAll}>Export all</Go>}
         </div>
       )}
     </Contained>

@@ -19,6 +19,7 @@ const pages: Readonly<Record<string, readonly [path: string, kind: string]>> = {
   dlv: ["/deliveries/", "Delivery"],
   app: ["/settings/api/", "Application"],
   opr: ["/operators?open=", "Operator"],
+  job: ["/exports?open=", "Export"],
   aud: ["/audit?open=", "Audit entry"],
   src: ["/feeds/", "Feed"],
 };

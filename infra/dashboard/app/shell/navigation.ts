@@ -62,7 +62,10 @@ export const navigation: readonly Group[] = [
   },
   {
     name: "Finance",
-    entries: [{ to: "/reports", name: "Reports", icon: "sliders", scopes: ["reports:read"], key: "r" }],
+    entries: [
+      { to: "/reports", name: "Reports", icon: "report", scopes: ["reports:read"], key: "r" },
+      { to: "/exports", name: "Exports", icon: "save", scopes: ["reports:read"], key: "d" },
+    ],
   },
   {
     name: "Trading",

@@ -5,6 +5,7 @@ import { PageHead } from "../../parts/page.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Id, Money } from "../../parts/values.tsx";
+import { useExportAll } from "../money/export-all.ts";
 import { clientColumn, useClientNames } from "./client-column.tsx";
 
 /** Columns of a list of accounts, wherever it stands. */
@@ -48,12 +49,14 @@ const columns = [...accountColumns.slice(0, 1), clientColumn, ...accountColumns.
 
 /** The accounts of all clients. */
 export function AccountsPage() {
+  const exportAll = useExportAll("accounts");
   const names = useClientNames();
   return (
     <>
       <PageHead title="Accounts" note={<span className="dim">newest first</span>} />
       <ListView
         path="/accounts"
+        exportAll={exportAll}
         params={names}
         caption="Accounts"
         filters={filters}

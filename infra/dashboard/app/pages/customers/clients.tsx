@@ -9,6 +9,7 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Clock, Id, Maybe } from "../../parts/values.tsx";
 import { useMay } from "../../session/caller.ts";
+import { useExportAll } from "../money/export-all.ts";
 import { nameOf } from "./client-name.ts";
 
 type Client = Schemas["BrokerageClient"];
@@ -45,6 +46,7 @@ const filters = [
 
 /** The customers of the brokerage. */
 export function ClientsPage() {
+  const exportAll = useExportAll("clients");
   const may = useMay();
   const create = may("clients:write") && (
     <ActionButton word="Create client" icon="plus" primary dialog={(close) => <CreateClient onClose={close} />} />
@@ -54,6 +56,7 @@ export function ClientsPage() {
       <PageHead title="Clients" actions={create} />
       <ListView
         path="/clients"
+        exportAll={exportAll}
         caption="Clients"
         filters={filters}
         columns={columns}

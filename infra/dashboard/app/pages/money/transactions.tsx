@@ -12,6 +12,7 @@ import { OpenedHead, PageHead } from "../../parts/page.tsx";
 import { Failed } from "../../parts/states-of-page.tsx";
 import { useMay } from "../../session/caller.ts";
 import { clientColumn, useClientNames } from "../customers/client-column.tsx";
+import { useExportAll } from "./export-all.ts";
 import { AmountHead, Steps, TransactionDetails, transactionColumns } from "./transaction-parts.tsx";
 
 type Transaction = Schemas["Transaction"];
@@ -64,6 +65,7 @@ const columns = [...transactionColumns.slice(0, 2), clientColumn, ...transaction
 
 /** Money of all clients, newest first. */
 export function TransactionsPage() {
+  const exportAll = useExportAll("transactions");
   const [search, change] = useAddress();
   const names = useClientNames();
   const opened = search["open"];
@@ -74,6 +76,7 @@ export function TransactionsPage() {
         list={
           <ListView
             path="/transactions"
+            exportAll={exportAll}
             params={names}
             caption="Transactions"
             filters={transactionFilters}
