@@ -123,10 +123,7 @@ const pages: readonly PageRow[] = [
   },
   {
     path: "/exports",
-    search: [
-      ...["open", "new", "type", "status", "kind", "method", "account_id", "client_id", "symbol", "side", "country"],
-      ...["close_reason", "verification_status", "tag", "currency", "group_id", "after_sequence", "to_sequence"],
-    ],
+    search: ["open", "new", "with", "type", "status"],
     component: lazyRouteComponent(() => import("./pages/money/exports.tsx"), "ExportsPage"),
   },
   {

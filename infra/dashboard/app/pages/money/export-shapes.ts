@@ -1,5 +1,3 @@
-import type { Search } from "../../parts/address.ts";
-
 /** Types of exports. */
 export const exportTypes = ["transactions", "trades", "clients", "accounts", "ledger", "balances", "events"] as const;
 
@@ -31,12 +29,6 @@ export const exportShapes: Readonly<Record<ExportName, Shape>> = {
   balances: { days: ["", "at"], filters: ["account_id", "client_id"] },
   events: { filters: ["after_sequence", "to_sequence"] },
 };
-
-/** Parameters that a list has in its address, and an export of it too. */
-export function exportFilters(type: string, search: Search): Search {
-  const { filters = [] } = isExport(type) ? exportShapes[type] : {};
-  return Object.fromEntries(filters.map((name) => [name, search[name]]));
-}
 
 /** Whether a text names a type. */
 export function isExport(text: string | undefined): text is ExportName {

@@ -45,15 +45,15 @@ export function ExportsPage() {
   const may = useMay();
   const [search, change] = useAddress();
   const opened = search["open"];
-  const { new: asked } = search;
+  const { new: asked, with: given = "" } = search;
   const form = (close: () => void) => (
     <NewExport
       type={asked}
-      filters={search}
-      onDone={({ id }) => change({ open: id, new: undefined })}
+      filters={Object.fromEntries(new URLSearchParams(given))}
+      onDone={({ id }) => change({ open: id, new: undefined, with: undefined })}
       onClose={() => {
         close();
-        change({ new: undefined }, true);
+        change({ new: undefined, with: undefined }, true);
       }}
     />
   );
