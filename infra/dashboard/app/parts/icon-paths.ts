@@ -38,6 +38,7 @@ export const iconPaths = {
   in: "M11 5l-6 6M10 11H5V6",
   back: "M13 8H3M7 4 3 8l4 4",
   menu: "M2.5 4h11M2.5 8h11M2.5 12h11",
+  report: "M4 2.5h5.5L12 5v8.5H4zM6.2 7h3.6M6.2 9.5h3.6",
   save: "M8 2.5v7M5 7l3 3 3-3M2.5 11v2.5h11V11",
   again: "M13 5.5A5.5 5.5 0 0 0 3.5 5M3 2.5V5h2.5M3 10.5A5.5 5.5 0 0 0 12.5 11M13 13.5V11h-2.5",
   leave: "M6 2.5H3v11h3M10 5l3 3-3 3M13 8H6",
