@@ -145,7 +145,7 @@ function Decision({ client, place, onClose, onDecided }: DecisionProps) {
         <Panel title="Identity" side={<Status state={state} />}>
           <Pairs
             pairs={[
-              ...identityFacts(client),
+              ...identityFacts(client).filter(([name]) => name !== "Identity"),
               ["Email", client.email],
               ["Phone", client.phone],
               ["Risk", inWords(client.risk_level)],
