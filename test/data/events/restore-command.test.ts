@@ -26,7 +26,7 @@ import {
 import { newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { machineNode } from "../../support/machine-node.ts";
 
-const api = await startApi("stream");
+const api = await startApi();
 const { publishWaiting } = await import("../../support/emulator/publishing.ts");
 const { emulator } = api;
 const { client, tableName } = emulator;

@@ -75,11 +75,15 @@ export async function serveRecovery(emulator: Emulator, fateOf: (operation: stri
   const moments = new Map<number, readonly WireItem[]>();
   const recovered = new Set<string>([emulator.tableName]);
   const tags = new Map<string, unknown>();
+  /** Tables that are being restored. */
+  const creating = new Set<string>();
   const own: Readonly<Record<string, (input: Input) => Promise<object> | object>> = {
     RestoreTableToPointInTime: async ({ SourceTableName, TargetTableName, RestoreDateTime }) => {
       const [source, target] = [String(SourceTableName), String(TargetTableName)];
+      creating.add(target);
       await makeRestored(emulator, { source, target });
       await writeItems(emulator, target, moments.get(Number(RestoreDateTime)) ?? []);
+      creating.delete(target);
       return { TableDescription: { TableName: target, TableStatus: "CREATING" } };
     },
     DescribeContinuousBackups: ({ TableName }) => {
@@ -99,8 +103,12 @@ export async function serveRecovery(emulator: Emulator, fateOf: (operation: stri
   const environment = { Environment: { Variables: { TABLE_NAME: emulator.tableName } } };
   const answerTo = async (request: IncomingMessage, operation: string, body: Buffer): Promise<string> => {
     if (request.url?.includes("/functions/")) return JSON.stringify(environment);
+    const input: Input = JSON.parse(body.toString());
+    if (operation === "DescribeTable" && creating.has(String(input["TableName"]))) {
+      return JSON.stringify({ Table: { TableName: input["TableName"], TableStatus: "CREATING" } });
+    }
     const act = own[operation];
-    if (act !== undefined) return JSON.stringify(await act(JSON.parse(body.toString())));
+    if (act !== undefined) return JSON.stringify(await act(input));
     const named = ["authorization", "content-type", "x-amz-date", "x-amz-target"];
     const headers = Object.fromEntries(named.map((name) => [name, String(request.headers[name])]));
     const answer = await fetch(emulator.endpoint, { method: "POST", headers, body: new Uint8Array(body) });
