@@ -138,7 +138,7 @@ describe("an export", () => {
     await broker.deposit(account, "11.00", { status: "completed" });
     const body = { account_id: account.id, direction: "in", amount: "9.00", reason: { code: "bonus" } };
     const credit = await api.call(caller, "POST", "/transactions/credit", { body });
-    const second = asOperator(caller, "Ola", "owner");
+    const second = asOperator(caller, "Ola", "finance");
     const given = { body: { status: "completed" } };
     expect((await api.call(second, "PATCH", `/transactions/${credit.body.id}`, given)).status).toBe(200);
     moveOn(60);
