@@ -211,7 +211,7 @@ export const getStatement = route({
   summary: "Get a statement of an account",
   description:
     "The entries of an account on days of the brokerage, with its balance and credit before and after them, over up " +
-    "to 366 days and 5,000 entries. Once the last day is closed it is `final`: its figures and their hash stay. As CSV " +
+    "to 366 days and 5,000 entries. Once the last day is closed it is `final`: its figures and hash stay. As CSV " +
     "(RFC 4180) it has a line for each entry between its opening and closing balance.",
   file: "accounts/statement",
   scope: "accounts:read",

@@ -52,7 +52,7 @@ export const reportIncome = route({
   tag: "Reports",
   summary: "Get income by day",
   description:
-    "What the brokerage gained on each of its closed days, by its control accounts, over up to 92 days, as JSON or CSV.",
+    "Income of the brokerage on each of its closed days, by control account, over up to 92 days, as JSON or CSV.",
   file: "reports/income",
   scope: "reports:read",
   grants: ["query"],

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ListAccountsQuery } from "../account.ts";
 import { ListClientsQuery } from "../client.ts";
 import { described } from "../described.ts";
-import { Address, id, ownFields, pageParameters, setOf, Timestamp, TimestampInput } from "../fields.ts";
+import { Address, id, identifier, ownFields, pageParameters, setOf, Timestamp, TimestampInput } from "../fields.ts";
 import { ListTradesQuery } from "../trade.ts";
 import { ListTransactionsQuery } from "../transaction.ts";
 
@@ -80,7 +80,8 @@ export const exportParameters = {
   events: EventExport,
 } as const satisfies Readonly<Record<z.infer<typeof JobType>, z.ZodMiniType>>;
 
-const filter = (what: string) => described(z.optional(z.string()), what);
+/** A filter of any type; the type has a rule of its own besides. */
+const filter = (what: string) => described(z.optional(identifier(4000)), what);
 const ofList = (types: string, what: string) => filter(`Of ${types}: ${what}, as the filter of the list.`);
 
 /**

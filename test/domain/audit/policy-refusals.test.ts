@@ -22,6 +22,7 @@ const others = [
   ...["possible_duplicate", "transaction_mismatch", "transfer_quote_invalid", "too_many_credit_lots"],
   ...["too_many_positions", "too_many_symbols", "not_linked", "unknown_position", "unknown_order", "unknown_deal"],
   ...["deal_not_reversible", "position_known", "item_failed", "deal_conflict", "sequence_conflict"],
+  ...["too_many_jobs", "job_not_succeeded", "result_expired", "instant_too_recent"],
   // Money, margin and prices do not allow it.
   ...["insufficient_free_margin", "insufficient_margin", "leverage_change_breaches_margin", "insufficient_funds"],
   ...["liquidation_in_progress", "margin_level_unreachable", "market_closed"],
@@ -29,7 +30,7 @@ const others = [
   ...["leverage_not_allowed", "amount_precision", "amount_too_large", "amount_too_small", "transfer_not_allowed"],
   ...["sign_mismatch", "currency_mismatch", "invalid_price", "no_conversion_path", "fee_too_high", "no_quote"],
   // The service failed.
-  ...["internal_error", "bad_gateway", "service_unavailable", "gateway_timeout", "unreadable_item"],
+  ...["internal_error", "bad_gateway", "service_unavailable", "gateway_timeout", "unreadable_item", "not_ready"],
 ];
 
 it("every problem code refuses by policy or scope, or is named as one that does not", () => {

@@ -13,7 +13,7 @@ export interface Field {
   readonly label: string;
   readonly help?: string;
   readonly kind?: "text" | "area" | "choice" | "one" | "tick" | "ticks" | "date";
-  /** Values of a choice, of `one` that is shown in full with none chosen at first, or of ticks; a pair has its words. */
+  /** Values of a choice, of `one` of sentences with none chosen at first, or of ticks; a pair has its words. */
   readonly values?: readonly (string | readonly [value: string, words: string])[];
   readonly first?: string | readonly string[];
   readonly optional?: boolean;

@@ -6,7 +6,7 @@ type Drift = Schemas["Drift"];
 /** An action on a drift, as the request names it. */
 export type DriftAction = Schemas["ResolveDriftRequest"]["action"];
 
-/** What an action does, and the word of the button that does it. */
+/** An action with a sentence about what it books, and the word of its button. */
 export interface DriftOption {
   readonly action: DriftAction;
   readonly text: string;
@@ -54,7 +54,9 @@ function moves(drift: Drift): readonly DriftOption[] {
       const delta = less(theirs ?? "0", ours ?? "0");
       const adopt: DriftOption = {
         action: "adopt_platform",
-        text: `Books ${signed(delta)} of ${kind} here, which is ${grouped(theirs ?? "0")} then, as on the platform. ${secondPerson}`,
+        text:
+          `Books ${signed(delta)} of ${kind} here, which is ${grouped(theirs ?? "0")} then, as on the platform. ` +
+          secondPerson,
         button: `Book ${signed(delta)} here`,
       };
       if (kind === "credit") return [adopt];
@@ -62,8 +64,8 @@ function moves(drift: Drift): readonly DriftOption[] {
       const command: DriftOption = {
         action: "command_platform",
         text:
-          `Asks the platform to book ${signed(back)}, so that its balance is ${grouped(ours ?? "0")} as here. With four ` +
-          `eyes a second person has to agree.`,
+          `Asks the platform to book ${signed(back)}, so that its balance is ${grouped(ours ?? "0")} as here. ` +
+          "With four eyes a second person has to agree.",
         button: `Have the platform book ${signed(back)}`,
       };
       return [adopt, command];
