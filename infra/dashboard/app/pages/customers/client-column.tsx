@@ -1,11 +1,11 @@
 import type { Schemas } from "../../api/types.ts";
 import type { Column } from "../../parts/table.tsx";
-import { Id, Maybe } from "../../parts/values.tsx";
+import { Id } from "../../parts/values.tsx";
 import { useMay } from "../../session/caller.ts";
 
-/** An item of a list that belongs to a client, or to none. */
+/** An item of a list that belongs to a client. */
 interface Owned {
-  readonly client_id?: string;
+  readonly client_id: string;
   readonly client?: Pick<Schemas["BrokerageClient"], "name"> | null | undefined;
 }
 
@@ -14,8 +14,18 @@ export const clientColumn: Column<Owned> = {
   head: "Client",
   width: 180,
   wide: true,
-  cell: ({ client, client_id }) => client?.name || (client_id ? <Id id={client_id} /> : <Maybe value={null} />),
+  cell: ({ client, client_id }) => client?.name || <Id id={client_id} />,
 };
+
+/** The name of the client of an item in front of its own identifier, where there is a client that may be read. */
+export function Named({ client, id }: { readonly client: Owned["client"]; readonly id: string }) {
+  if (!client?.name) return id;
+  return (
+    <>
+      {client.name} <span className="dim">{id}</span>
+    </>
+  );
+}
 
 /** Query of a list whose items have their clients. */
 export function useClientNames(): { readonly query: Readonly<Record<string, string>> } {

@@ -9,7 +9,7 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Clock, Id, Maybe } from "../../parts/values.tsx";
 import { useMay } from "../../session/caller.ts";
-import { clientColumn } from "../customers/client-column.tsx";
+import { Named } from "../customers/client-column.tsx";
 import { driftOptions } from "./drift-actions.ts";
 
 type Drift = Schemas["Drift"];
@@ -18,8 +18,12 @@ type Drift = Schemas["Drift"];
 export const driftColumns: readonly Column<Drift>[] = [
   { head: "Kind", key: true, small: "name", cell: ({ kind }) => inWords(kind) },
   { head: "Id", width: 130, cell: ({ id }) => <Id id={id} /> },
-  clientColumn,
-  { head: "Login", width: 110, small: "purpose", cell: ({ platform_login }) => platform_login },
+  {
+    head: "Login",
+    width: 260,
+    small: "purpose",
+    cell: ({ client, platform_login }) => <Named client={client} id={platform_login} />,
+  },
   { head: "Symbol", width: 90, cell: ({ symbol }) => <Maybe value={symbol} /> },
   { head: "Here", width: 120, right: true, cell: ({ ours }) => <Maybe value={ours} /> },
   { head: "There", width: 120, right: true, cell: ({ theirs }) => <Maybe value={theirs} /> },

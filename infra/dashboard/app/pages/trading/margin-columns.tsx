@@ -3,6 +3,7 @@ import { grouped, shortId } from "../../parts/format.ts";
 import { Mark, Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Money, Waiting } from "../../parts/values.tsx";
+import { Named } from "../customers/client-column.tsx";
 
 type Watched = Schemas["WatchedAccount"];
 
@@ -14,27 +15,23 @@ const tones: Readonly<Record<string, string>> = {
 
 /** Columns of the accounts by their margin level, the lowest first. */
 export const marginColumns: readonly Column<Watched>[] = [
-  { head: "Status", width: 112, small: "purpose", cell: ({ margin_status }) => <Status state={margin_status} /> },
+  { head: "Status", width: 126, small: "purpose", cell: ({ margin_status }) => <Status state={margin_status} /> },
   {
     head: "Account",
     key: true,
     small: "name",
-    cell: ({ account_id, client }) => (
-      <>
-        {client?.name} <span className={client?.name ? "dim" : undefined}>{shortId(account_id)}</span>
-      </>
-    ),
+    cell: ({ account_id, client }) => <Named client={client} id={shortId(account_id)} />,
   },
-  { head: "Equity", width: 112, right: true, cell: ({ equity }) => <Money amount={equity} /> },
+  { head: "Equity", width: 106, right: true, cell: ({ equity }) => <Money amount={equity} /> },
   {
     head: "Used margin",
-    width: 142,
+    width: 138,
     right: true,
     cell: ({ used_margin, currency }) => <Money amount={used_margin} currency={currency} />,
   },
   {
     head: "Price age",
-    width: 84,
+    width: 80,
     right: true,
     small: "age",
     cell: ({ metrics_as_of, metrics_stale }) =>
@@ -49,7 +46,7 @@ export const marginColumns: readonly Column<Watched>[] = [
   },
   {
     head: "Level %",
-    width: 78,
+    width: 94,
     right: true,
     small: "amount",
     cell: ({ margin_level, margin_status }) => (
