@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { safeParse } from "zod/v4/core";
 import { routes } from "../../shared/routes/index.ts";
-import type { Cursor } from "../../shared/table/cursor.ts";
+import { type Cursor, encodeCursor, listFingerprint } from "../../shared/table/cursor.ts";
 import type { Page, PageRequest } from "../../shared/table/list.ts";
 import { atOnce, brokerage } from "../support/builders/brokerage.ts";
 import { startApi, type TestAnswer } from "../support/emulator/api.ts";
@@ -151,6 +151,36 @@ describe("the list of clients", () => {
       ),
       { numRuns: 30 },
     );
+  });
+});
+
+describe("every list of the brokerage", () => {
+  const caller = newCaller();
+  const listed = routes.filter(({ query, path }) => {
+    const { cursor } = (query as unknown as { readonly shape?: { readonly cursor?: object } })?.shape ?? {};
+    return cursor !== undefined && !path.includes("{");
+  });
+
+  it("takes any sort key as a place, and answers no error", async () => {
+    await brokerage(api, caller).deposit(await brokerage(api, caller).account(), "1.00", { status: "completed" });
+    const position = fc.oneof(
+      fc
+        .string({ unit: "grapheme", minLength: 1, maxLength: 30 })
+        .filter((text) => /^[^\p{Cc}\p{Cs}#]{1,128}$/u.test(text)),
+      fc.constantFrom("-5", "1e3", "1e300", "Infinity", "NaN", "0x10", "~", "\u{10ffff}", "GER40 (Mar)", " "),
+    );
+    expect(listed.length).toBeGreaterThan(12);
+    for (const { path } of listed) {
+      const way = fc.record({ direction: fc.constantFrom("next" as const, "prev" as const), inclusive: fc.boolean() });
+      await fc.assert(
+        fc.asyncProperty(position, way, async (place, rest) => {
+          const cursor = encodeCursor({ ...rest, position: place }, listFingerprint(`/v2${path}`, {}));
+          const { status, text } = await api.call(caller, "GET", `${path}?cursor=${cursor}`);
+          expect([path, place, status, text]).toEqual([path, place, 200, text]);
+        }),
+        { numRuns: 12 },
+      );
+    }
   });
 });
 
