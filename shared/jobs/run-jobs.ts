@@ -17,7 +17,7 @@ import { dueItems, isDue, overdueKeys, type SweepResult } from "../table/due.ts"
 import { jobs, ulidOf } from "../table/entities.ts";
 import { changeVersion } from "../table/items.ts";
 import { wasReset } from "../table/resets.ts";
-import { transactOnce } from "../table/transact.ts";
+import { reasonsOf, transact } from "../table/transact.ts";
 import { writeOf } from "../table/write.ts";
 import type { ExportType } from "./export-type.ts";
 import { accountExport } from "./types/accounts.ts";
@@ -104,10 +104,14 @@ async function commit(
   context: Context,
 ): Promise<Job | undefined> {
   const members = changes.map((change) => writeOf(change, context.tenant_id));
-  const outcome = await transactOnce([...members, ...outboxOf(events, context)]);
-  if (outcome.ok) return result;
-  if (outcome.codes.includes("ConditionalCheckFailed")) return undefined;
-  throw outcome.error;
+  try {
+    // Jobs of one brokerage that end at once meet at the number of its jobs.
+    await transact([...members, ...outboxOf(events, context)]);
+    return result;
+  } catch (error) {
+    if (reasonsOf(error).some(({ Code }) => Code === "ConditionalCheckFailed")) return undefined;
+    throw error;
+  }
 }
 
 /** Reads rows until a file is full or the time of a step is over, and puts them. */
