@@ -4,7 +4,7 @@ import { limits } from "../limits.ts";
 import { roles } from "../roles.ts";
 import { described } from "./described.ts";
 import { Actor } from "./event.ts";
-import { Currency, Money, name, ownFields, Timestamp } from "./fields.ts";
+import { Currency, identifier, Money, name, ownFields, Timestamp } from "./fields.ts";
 
 const policies = {
   require_verified_client: described(
@@ -61,10 +61,7 @@ export const DayEnd = z.strictObject({
     z.string().check(z.regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, "must be a time of day such as 17:00")),
     "Time of day in `zone` at which a day ends; `00:00` is the midnight after it.",
   ),
-  zone: described(
-    z.string().check(z.minLength(1), z.maxLength(64)),
-    "Time zone by its name in the IANA database such as `America/New_York`.",
-  ),
+  zone: described(identifier(64), "Time zone by its name in the IANA database such as `America/New_York`."),
 });
 
 const dayEndText = "When days end; midnight UTC until it is set. A change counts from the day after the running one.";
