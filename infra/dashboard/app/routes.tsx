@@ -65,7 +65,7 @@ const pages: readonly PageRow[] = [
   },
   {
     path: "/reports",
-    search: ["report", "days", "account_type"],
+    search: ["report", "from", "to", "account_type"],
     component: lazyRouteComponent(() => import("./pages/money/reports.tsx"), "ReportsPage"),
   },
   {

@@ -24,6 +24,12 @@ export async function read<P extends ReadPath>(path: P, params: Parameters = {},
   return (await run("GET", path, { params, signal })) as Answer<P>;
 }
 
+/** Reads a path that has tables as CSV (RFC 4180). */
+export async function readCsv(path: ReadPath, params: Parameters): Promise<string> {
+  const query = { ...params.query, format: "csv" };
+  return (await run("GET", path, { params: { ...params, query }, parseAs: "text" })) as string;
+}
+
 /** Reads what a link of an answer names. It is absolute to the API's own host, so only its path and query count. */
 export async function follow(href: string, signal?: AbortSignal): Promise<unknown> {
   const { pathname, search } = new URL(href, window.location.origin);

@@ -14,6 +14,7 @@ import { useClientNames } from "./customers/client-column.tsx";
 import { useIdentities } from "./customers/identities.ts";
 import { useApprovals, type Waiting } from "./money/approval-data.ts";
 import { Kind } from "./money/kind.tsx";
+import { runningDay, startText } from "./money/running-day.ts";
 import { feedState } from "./trading/feed-state.ts";
 import { useMarginAlerts } from "./trading/margin-alerts.ts";
 import { marginColumns } from "./trading/margin-columns.tsx";
@@ -277,10 +278,14 @@ const moneyColumns: readonly Column<DayOfMoney>[] = [
 ];
 
 function MoneyToday() {
-  const day = useClock((now) => new Date(now).toISOString().slice(0, 10));
-  const { data, error, dataUpdatedAt, refetch } = useResource("/reports/money", {
-    query: { from: day, to: day },
-  });
+  const { data: settings } = useResource("/settings", {}, { still: true });
+  const end = settings?.day_end ?? { time: "00:00", zone: "UTC" };
+  const day = useClock((now) => runningDay(end, now));
+  const { data, error, dataUpdatedAt, refetch } = useResource(
+    "/reports/money",
+    { query: { from: day, to: day } },
+    { enabled: settings !== undefined },
+  );
   const rows = data === undefined ? [] : moneyOf(data);
   const note =
     data === undefined ? null : error === null ? (
@@ -291,7 +296,15 @@ function MoneyToday() {
       <span className="warn">, not known since {timeOf(dataUpdatedAt)}</span>
     );
   return (
-    <Panel title="Money today" note={<>since 00:00 UTC{note}</>}>
+    <Panel
+      title="Money today"
+      note={
+        <>
+          since {startText(end)}
+          {note}
+        </>
+      }
+    >
       {error !== null && data === undefined && <ErrorNotice error={error} onRetry={() => void refetch()} />}
       {rows.length > 0 && (
         <Table dense caption="Money today" rows={rows} columns={moneyColumns} idOf={({ currency }) => currency} />

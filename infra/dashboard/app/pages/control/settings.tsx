@@ -47,12 +47,27 @@ export function SettingsPage() {
             ["Transfer mark-up", `${data.transfer_mark_up_percent} %`],
             ["Credit", `On withdrawal: ${inWords(data.credit_on_withdrawal).toLowerCase()}`],
             ["Currencies", data.currencies.join(", ")],
+            ["Days end at", `${data.day_end.time} ${data.day_end.zone}`],
             ["Changed", <Age key="changed" at={data.updated_at} />],
           ]}
         />
       </Panel>
       <FourEyes settings={data} />
       <Rules settings={data} />
+      <Panel
+        title="Letterhead"
+        note="of statements"
+        side={
+          may("settings:write") && (
+            <ActionButton
+              word="Change letterhead"
+              dialog={(close) => <EditLetterhead settings={data} onClose={close} />}
+            />
+          )
+        }
+      >
+        <Pairs pairs={letterhead.map(([name, label]) => [label, data.brokerage[name] ?? "Not set"] as const)} />
+      </Panel>
     </>
   );
 }
@@ -208,6 +223,12 @@ const fields = (now: Settings): Field[] => [
   },
   { name: "transfer_mark_up_percent", label: "Transfer mark-up in percent", first: now.transfer_mark_up_percent },
   {
+    name: "day_end",
+    label: "Days end at",
+    first: `${now.day_end.time} ${now.day_end.zone}`,
+    help: "Time and zone, as 17:00 America/New_York; 00:00 is the midnight after a day. It counts from the next day on.",
+  },
+  {
     name: "credit_on_withdrawal",
     label: "Credit on a withdrawal",
     kind: "choice",
@@ -215,6 +236,32 @@ const fields = (now: Settings): Field[] => [
     first: now.credit_on_withdrawal,
   },
 ];
+
+const letterhead = [
+  ["name", "Company"],
+  ["address", "Address"],
+  ["registration_number", "Registration number"],
+  ["licence", "Licence"],
+  ["contact", "Email or phone"],
+  ["website", "Website"],
+] as const;
+
+/** Changes the letterhead of statements; a text that is made empty is removed. */
+function EditLetterhead({ settings, onClose }: { readonly settings: Settings; readonly onClose: () => void }) {
+  return (
+    <EditDialog
+      title="Change the letterhead"
+      resource={settings}
+      read={() => read("/settings")}
+      fieldsOf={({ brokerage }) =>
+        letterhead.map(([name, label]) => ({ name, label, first: brokerage[name] ?? "", optional: true }))
+      }
+      bodyOf={(entered) => Object.fromEntries(letterhead.map(([name]) => [name, textOf(entered, name) ?? ""]))}
+      send={(brokerage, options) => command("PATCH", "/settings", { ...options, body: { brokerage } })}
+      onClose={onClose}
+    />
+  );
+}
 
 function bodyOf(entered: Entered): Readonly<Record<string, unknown>> {
   return {
@@ -227,7 +274,13 @@ function bodyOf(entered: Entered): Readonly<Record<string, unknown>> {
     transaction_expiry_days: Number(textOf(entered, "transaction_expiry_days")),
     transfer_mark_up_percent: textOf(entered, "transfer_mark_up_percent") ?? "",
     credit_on_withdrawal: textOf(entered, "credit_on_withdrawal"),
+    day_end: dayEndOf(textOf(entered, "day_end") ?? ""),
   };
+}
+
+function dayEndOf(text: string): object {
+  const [time = "", zone = ""] = text.split(/\s+/);
+  return { time, zone };
 }
 
 function EditSettings({ settings, onClose }: { readonly settings: Settings; readonly onClose: () => void }) {

@@ -1,12 +1,12 @@
 import { Button } from "@mantine/core";
+import { readCsv } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
 import { useAddress, useId } from "../../parts/address.ts";
-import { csvOf } from "../../parts/csv.ts";
 import { Filters } from "../../parts/filters.tsx";
 import { inWords } from "../../parts/format.ts";
 import { Crumb, PageHead } from "../../parts/page.tsx";
-import { saveFile } from "../../parts/save-file.ts";
+import { SaveCsv } from "../../parts/save-csv.tsx";
 import { Failed } from "../../parts/states-of-page.tsx";
 import { Id, Money } from "../../parts/values.tsx";
 
@@ -15,8 +15,8 @@ type Statement = Schemas["Statement"];
 const dayMs = 86_400_000;
 const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const filters = [
-  { name: "from", label: "From" },
-  { name: "to", label: "To" },
+  { name: "from", label: "From", day: true },
+  { name: "to", label: "To", day: true },
 ] as const;
 
 /** The statement of an account, made for a sheet of A4: the browser prints it or saves it as PDF. */
@@ -26,7 +26,8 @@ export function StatementPage() {
   const now = Date.now();
   const from = search["from"] ?? dayText(now - 30 * dayMs);
   const to = search["to"] ?? dayText(now - dayMs);
-  const { data, error, refetch } = useResource("/accounts/{id}/statement", { path: { id }, query: { from, to } });
+  const params = { path: { id }, query: { from, to } };
+  const { data, error, refetch } = useResource("/accounts/{id}/statement", params);
   return (
     <>
       <div className="not-printed">
@@ -40,9 +41,11 @@ export function StatementPage() {
           note={<span className="dim">{`${from} to ${to}`}</span>}
           actions={
             <>
-              <Button variant="default" disabled={data === undefined} onClick={() => data && save(data)}>
-                Save as CSV
-              </Button>
+              <SaveCsv
+                name={`statement-${id}-${from}-${to}.csv`}
+                read={() => readCsv("/accounts/{id}/statement", params)}
+                disabled={data === undefined}
+              />
               <Button disabled={data === undefined} onClick={() => window.print()}>
                 Print
               </Button>
@@ -55,10 +58,6 @@ export function StatementPage() {
       {data && <Sheet statement={data} />}
     </>
   );
-}
-
-function save({ figures }: Statement): void {
-  saveFile(`statement-${figures.account_id}-${figures.from}-${figures.to}.csv`, "text/csv", csvOf(figures.entries));
 }
 
 function Sheet({ statement }: { readonly statement: Statement }) {

@@ -1,12 +1,11 @@
-import { Button } from "@mantine/core";
+import { readCsv } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import type { Answer } from "../../api/types.ts";
 import { useAddress } from "../../parts/address.ts";
-import { csvOf } from "../../parts/csv.ts";
 import { Filters } from "../../parts/filters.tsx";
 import { dateOf, isZero } from "../../parts/format.ts";
 import { PageHead } from "../../parts/page.tsx";
-import { saveFile } from "../../parts/save-file.ts";
+import { SaveCsv } from "../../parts/save-csv.tsx";
 import { Failed } from "../../parts/states-of-page.tsx";
 import { Status } from "../../parts/status.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
@@ -14,24 +13,27 @@ import { Money } from "../../parts/values.tsx";
 
 type Closing = Answer<"/reports/closing_balances">["data"][number];
 type Income = Answer<"/reports/income">["data"][number];
+type MoneyOfDay = Answer<"/reports/money">["data"][number];
 
 const dayMs = 86_400_000;
 const longest = 92;
+const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const filters = [
-  { name: "report", label: "Report", values: ["income"], none: "closing balances" },
-  { name: "days", label: "Days", values: ["1", "7", "31"], none: String(longest), verbatim: true },
+  { name: "report", label: "Report", values: ["income", "money_by_day"], none: "closing balances" },
+  { name: "from", label: "From", day: true },
+  { name: "to", label: "To", day: true },
   { name: "account_type", label: "Accounts", values: ["demo"], none: "live" },
 ] as const;
 
-/** Reports of closed days: what is owed at their ends, and what was gained on them. */
+/** Reports of days: what is owed at their ends, what was gained on them, and the money that was settled. */
 export function ReportsPage() {
   const [search] = useAddress();
-  const days = Math.min(longest, Number(search["days"] ?? longest) || longest);
   // The running day may have a later label than that of UTC.
-  const to = new Date(Date.now() + dayMs).toISOString().slice(0, 10);
-  const from = new Date(Date.parse(to) - (days - 1) * dayMs).toISOString().slice(0, 10);
+  const to = search["to"] ?? dayText(Date.now() + dayMs);
+  const from = search["from"] ?? dayText(Date.parse(to) - (longest - 1) * dayMs);
   const query = { from, to, account_type: search["account_type"] === "demo" ? "demo" : "live" };
-  return search["report"] === "income" ? <IncomeReport query={query} /> : <ClosingReport query={query} />;
+  if (search["report"] === "income") return <IncomeReport query={query} />;
+  return search["report"] === "money_by_day" ? <MoneyReport query={query} /> : <ClosingReport query={query} />;
 }
 
 interface ReportProps {
@@ -40,46 +42,45 @@ interface ReportProps {
 
 function ClosingReport({ query }: ReportProps) {
   const found = useResource("/reports/closing_balances", { query });
-  return <Report title="Closing balances" name="closing-balances" columns={closingColumns} query={query} {...found} />;
+  const path = "/reports/closing_balances";
+  return <Report title="Closing balances" path={path} columns={closingColumns} query={query} {...found} />;
 }
 
 function IncomeReport({ query }: ReportProps) {
   const found = useResource("/reports/income", { query });
-  return <Report title="Income" name="income" columns={incomeColumns} query={query} {...found} />;
+  return <Report title="Income" path="/reports/income" columns={incomeColumns} query={query} {...found} />;
+}
+
+function MoneyReport({ query }: ReportProps) {
+  const found = useResource("/reports/money", { query });
+  return <Report title="Money by day" path="/reports/money" columns={moneyColumns} query={query} {...found} />;
 }
 
 interface RowsProps<T> extends ReportProps {
   readonly title: string;
-  readonly name: string;
+  readonly path: "/reports/closing_balances" | "/reports/income" | "/reports/money";
   readonly columns: readonly Column<T>[];
   readonly data: { readonly data: readonly T[] } | undefined;
   readonly error: Error | null;
   readonly refetch: () => unknown;
 }
 
-function Report<T extends Closing | Income>({ title, name, columns, query, data, error, refetch }: RowsProps<T>) {
-  if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
+function Report<T extends Closing | Income | MoneyOfDay>(props: RowsProps<T>) {
+  const { title, path, columns, query, data, error, refetch } = props;
   const rows = (data?.data ?? []).toReversed();
-  const file = `${name}-${query.from}-${query.to}.csv`;
+  const file = `${path.slice(path.lastIndexOf("/") + 1)}-${query.from}-${query.to}.csv`;
   return (
     <>
       <PageHead
         title={title}
-        note={<span className="dim">Closed days, the newest first; the settings say when days end.</span>}
-        actions={
-          <Button
-            variant="default"
-            disabled={rows.length === 0}
-            onClick={() => saveFile(file, "text/csv", csvOf(data?.data ?? []))}
-          >
-            Save as CSV
-          </Button>
-        }
+        note={<span className="dim">The newest day first; the settings say when days end.</span>}
+        actions={<SaveCsv name={file} read={() => readCsv(path, { query })} disabled={rows.length === 0} />}
       />
       <Filters filters={filters} />
+      {error && data === undefined && <Failed error={error} again={() => void refetch()} />}
       {data !== undefined && rows.length === 0 && (
         <div className="empty">
-          <h2>No day was closed yet</h2>
+          <h2>{path === "/reports/money" ? "No money was settled" : "No day was closed yet"}</h2>
           <p className="dim">Each night the reconciliation closes a day, a quarter of an hour after its end.</p>
         </div>
       )}
@@ -131,4 +132,17 @@ const incomeColumns: readonly Column<Income>[] = [
   amount("Corrections", "corrections", { wide: true }),
   amount("Total", "total", { small: "amount" }),
   amount("Trading result", "trading_result"),
+];
+
+const moneyColumns: readonly Column<MoneyOfDay>[] = [
+  { head: "Day", width: 110, small: "name", cell: ({ day }) => dateOf(day) },
+  { head: "Currency", width: 90, small: "purpose", cell: ({ currency }) => currency },
+  amount("Deposits", "deposits"),
+  { head: "Count", width: 80, right: true, wide: true, cell: ({ deposit_count }) => deposit_count },
+  amount("Returned", "returned_deposits", { wide: true }),
+  amount("Withdrawals", "withdrawals"),
+  { head: "Count", width: 80, right: true, wide: true, cell: ({ withdrawal_count }) => withdrawal_count },
+  amount("Came back", "returned_withdrawals", { wide: true }),
+  amount("Net", "net", { small: "amount" }),
+  { head: "Day is", width: 100, small: "age", cell: ({ final }) => (final ? "closed" : "open") },
 ];
