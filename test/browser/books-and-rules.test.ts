@@ -109,3 +109,14 @@ describe("the search box", () => {
     await page.getByRole("status").getByText("No client begins with this.").waitFor();
   });
 });
+
+describe("the owner of an empty brokerage", () => {
+  it("is led through the first steps, each with a tick when it is done", async () => {
+    const page = await at(await newOperator(stack, "owner", await stack.newApplication()));
+    const steps = page.locator("section", { hasText: "First steps" });
+    await steps.getByRole("link", { name: /Create the first client/ }).waitFor();
+    expect(await steps.getByText("done").count()).toBe(0);
+    await steps.getByRole("link", { name: /Invite a second person/ }).click();
+    await page.getByRole("heading", { name: "Operators" }).waitFor();
+  });
+});

@@ -12,6 +12,7 @@ import { Age, Go, Money, Waiting as WaitingSince } from "../parts/values.tsx";
 import { useMay } from "../session/caller.ts";
 import { useClientNames } from "./customers/client-column.tsx";
 import { useIdentities } from "./customers/identities.ts";
+import { FirstSteps } from "./first-steps.tsx";
 import { useApprovals, type Waiting } from "./money/approval-data.ts";
 import { Kind } from "./money/kind.tsx";
 import { runningDay, startText } from "./money/running-day.ts";
@@ -38,6 +39,7 @@ export function HomePage() {
       </div>
       <div className="columns">
         <div>
+          {may("clients:read") && <FirstSteps />}
           {may("accounts:read") && <LowestLevels />}
           {may("transactions:approve") && <OldestApprovals />}
         </div>
