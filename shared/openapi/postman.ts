@@ -228,8 +228,10 @@ function variablesOf({ keeps }: Step, place: Place): Readonly<Record<string, str
   return { ...(hasAddress(place) ? { [variableOf(collectionOf(place.path))]: "id" } : {}), ...keeps };
 }
 
-/** Whether a request creates a resource that can be asked for by its id. */
-function hasAddress({ operation }: Place): boolean {
+/** Whether a request creates a resource of its collection that can be asked for by its id. */
+function hasAddress({ operation, path }: Place): boolean {
+  // Below a resource, as the reviews of a client, the new one is of another kind.
+  if (path.includes("{")) return false;
   const created = (operation["responses"] as Readonly<Record<string, JsonObject | undefined>>)["201"];
   return Object.hasOwn((created?.["headers"] as JsonObject | undefined) ?? {}, "Location");
 }

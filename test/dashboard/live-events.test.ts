@@ -40,6 +40,7 @@ describe("the polling of a page", () => {
     expect(covered("quotes").toSorted()).toEqual(["/quotes", "/quotes/{symbol}"]);
     expect(covered("events").toSorted()).toEqual([
       "/clients",
+      "/clients/queue",
       "/clients/{id}",
       "/clients/{id}/transactions",
       "/events",

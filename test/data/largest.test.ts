@@ -41,20 +41,31 @@ async function publishAll(sizes: SizeWatch): Promise<void> {
 }
 
 // A retry of a delivery writes the delivery: identifiers and times, and no text of anybody. A requeue writes the same
-// as an acknowledgement, and needs ten minutes.
-const excluded: readonly string[] = ["retry_delivery", "requeue_command"];
+// as an acknowledgement, and needs ten minutes. Links need a job that has ended, and count how often it was opened.
+const excluded: readonly string[] = ["retry_delivery", "requeue_command", "create_job_links"];
 const commands = routes.filter((row) => row.auth === "token" && row.method !== "GET" && !excluded.includes(row.id));
+
+/** The parameters of one type are no larger: those of all types together name no job. */
+const largestJob = {
+  type: "transactions",
+  parameters: {
+    format: "ndjson",
+    include_names: true,
+    kind: Array(limits.page.max_filter_words).fill("deposit").join(),
+  },
+};
 
 describe("the largest resources", () => {
   /** A resource of a collection, as large as it can be. */
   async function made(caller: TestCaller, collection: string): Promise<string> {
     if (collection === "accounts") return accountOf(caller, await made(caller, "clients"));
     if (collection === "drift") return driftOf(caller);
-    const creators = commands.filter((row) => row.status === 201 && collectionOf(row.path) === collection);
+    const creators = commands.filter((row) => [201, 202].includes(row.status) && collectionOf(row.path) === collection);
     const creator = creators.find(({ path }) => path === `/${collection}`) ?? creators[0];
     if (creator === undefined) throw new Error(`No row creates one of the ${collection}.`);
-    const answer = await api.call(caller, "POST", creator.path, { body: await bodyOf(caller, creator) });
-    if (answer.status !== 201) throw new Error(`${creator.path} ${answer.text}`);
+    const body = { ...((await bodyOf(caller, creator)) as object), ...(collection === "jobs" && largestJob) };
+    const answer = await api.call(caller, "POST", creator.path, { body });
+    if (answer.status !== creator.status) throw new Error(`${creator.path} ${answer.text}`);
     return answer.body.id;
   }
 
@@ -100,6 +111,8 @@ describe("the largest resources", () => {
   /** Preparation of a command, by its row; returns what its body has in addition to the largest of its example. */
   const before: Readonly<Record<string, (caller: TestCaller, id: string) => Promise<object | undefined>>> = {
     update_client: async () => ({ status: "suspended" }),
+    update_settings: async () => ({ day_end: { time: "17:00", zone: "America/Argentina/ComodRivadavia" } }),
+    create_job: async () => largestJob,
     create_transfer: async (caller) => ({ ...(await sidesOf(caller)), quote_id: undefined }),
     create_transfer_quote: sidesOf,
     ack_command: async () => ({

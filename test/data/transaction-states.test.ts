@@ -344,9 +344,15 @@ describe("the settings of a brokerage", () => {
     await patchOwner({ verification: { expires_at: new Date(ends).toISOString() } });
     vi.useFakeTimers({ toFake: ["Date"], now: ends });
     expect((await withdraw()).status).toBe(out);
+    // After an end the next one is asked for: without it the verification would have none.
     expect(await patchOwner({ verification_status: "verified" })).toMatchObject({
+      status: 422,
+      body: { errors: [{ pointer: "#/verification/expires_at", code: "required" }] },
+    });
+    const expires_at = new Date(ends + 60_000).toISOString();
+    expect(await patchOwner({ verification_status: "verified", verification: { expires_at } })).toMatchObject({
       status: 200,
-      body: { verification: { expires_at: null } },
+      body: { verification: { expires_at } },
     });
     expect((await withdraw()).status).toBe(201);
   });

@@ -131,7 +131,8 @@ describe("every endpoint behind a token", () => {
   async function expectNothingAt(row: Route, id: string): Promise<void> {
     const body = row.body === undefined ? undefined : row.example;
     const keyed = row.keyed === true ? { headers: { "Idempotency-Key": "another-tenant" } } : {};
-    const path = pathOf({ path: row.path.replace("{id}", id) });
+    const query = row.path.endsWith("/statement") ? "?from=2026-10-01&to=2026-10-31" : "";
+    const path = pathOf({ path: row.path.replace("{id}", id) }) + query;
     const reply = await next().call<Problem>(row.method, path, { body, ...keyed });
     expect({ id, status: reply.status, code: reply.body.code }).toEqual({ id, status: 404, code: "not_found" });
   }

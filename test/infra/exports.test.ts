@@ -47,7 +47,7 @@ describe("the function that writes exports", () => {
       [
         "Allow dynamodb:PutItem main brk_*#job_*",
         "Allow dynamodb:UpdateItem main brk_*|JOB brk_*|JOB|count",
-        ...["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|*`),
+        ...["UpdateItem", "DeleteItem"].map((action) => `Deny dynamodb:${action} main *|LED *|CTL|* brk_*#cli_*|REV`),
       ].sort(),
     );
     const { properties } = functionOf(synthesized(stage), `brokerage-${stage}-run-jobs`);

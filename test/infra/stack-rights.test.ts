@@ -55,6 +55,7 @@ function expectedLines(route: Route): string[] {
     ...(changes ? ledgerDenial : []),
     ...(route.rate === "none" ? [] : [`Allow dynamodb:UpdateItem volatile ${counted}`]),
     ...(route.secrets ?? []).map((name) => `Allow secretsmanager:GetSecretValue ${name.replace("_", "-")}`),
+    ...(route.objects ?? []).map(() => "Allow s3:GetObject exports"),
     ...(route.queues ?? []).map((queue) => `Allow sqs:SendMessage queue ${queue}`),
     ...(route.auth === "token" || route.rate === "token" ? ["Allow sqs:SendMessage queue refusals"] : []),
   ];
@@ -70,7 +71,8 @@ function isOwn(line: string): boolean {
 
 function rightsOf(stage: Stage, id: string): string[] {
   const role = roleOf(synthesized(stage), `brokerage-${stage}-${id.replaceAll("_", "-")}`);
-  return lines(role).filter((line) => !isOwn(line));
+  const own = lines(role).filter((line) => !isOwn(line));
+  return own.map((line) => line.replace(/\{"Fn::Join":.*Exports[0-9A-F]*Arn"\},"\/\*"\]\]\}/, "exports"));
 }
 
 const receive = ["ReceiveMessage", "DeleteMessage", "GetQueueAttributes"];
@@ -180,7 +182,7 @@ describe("rights of the functions", () => {
     );
   });
 
-  test("the sweeps alone, with provision and the reconciliation, read the due index", () => {
+  test("the sweeps alone, with provision, the reconciliation and the exports, read the due index", () => {
     expect(rightsOf("production", "sweep-events").sort()).toEqual(
       [
         "Allow dynamodb:Query main/index/due DUE|*",
@@ -197,7 +199,7 @@ describe("rights of the functions", () => {
     const readers = ofType(synthesized("production"), "AWS::IAM::Role")
       .filter((role) => lines(role).some((line) => line.includes("main/index/due")))
       .map(({ logicalId }) => logicalId.replace(/Role[0-9A-F]+$/, ""));
-    expect(readers.sort()).toEqual(["MarginSweep", "Provision", "ReconcileBooks", "SweepEvents"]);
+    expect(readers.sort()).toEqual(["MarginSweep", "Provision", "ReconcileBooks", "RunJobs", "SweepEvents"]);
   });
 
   test("provision makes, finds and deletes API keys and puts them into the plan and out of it", () => {

@@ -81,8 +81,8 @@ export const exportParameters = {
 } as const satisfies Readonly<Record<z.infer<typeof JobType>, z.ZodMiniType>>;
 
 /** A filter of any type; the type has a rule of its own besides. */
-const filter = (what: string) => described(z.optional(identifier(4000)), what);
-const ofList = (types: string, what: string) => filter(`Of ${types}: ${what}, as the filter of the list.`);
+const filter = (what: string) => described(z.optional(identifier(2000)), what);
+const ofList = (types: string, what: string) => filter(`Of ${types}: ${what}.`);
 
 /**
  * Parameters of all types together, as the document describes them. Filters that name one resource are none of an

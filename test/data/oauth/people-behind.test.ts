@@ -2,18 +2,26 @@ import type { APIGatewayRequestAuthorizerEvent } from "aws-lambda";
 import { afterAll, describe, expect, it } from "vitest";
 import { routes } from "../../../shared/routes/index.ts";
 import { brokerage } from "../../support/builders/brokerage.ts";
-import { startApi } from "../../support/emulator/api.ts";
+import { startApi, type TestAnswer } from "../../support/emulator/api.ts";
+import { startBucketEndpoint } from "../../support/emulator/bucket-endpoint.ts";
 import { asOperator, newCaller, type TestCaller } from "../../support/emulator/request.ts";
 import { type OwnApplication, startTokenService } from "../../support/stack/token-service.ts";
 
+const bucket = await startBucketEndpoint();
 const api = await startApi();
+Object.assign(process.env, bucket.environment);
 const service = await startTokenService(api);
-afterAll(async () => api.stop());
+afterAll(async () => {
+  await api.stop();
+  await bucket.stop();
+});
+const { jobs } = await import("../../../shared/table/entities.ts");
+const { changeItem } = await import("../../../shared/table/items.ts");
 const { handler: authorize } = await import("../../../functions/oauth/authorize.ts");
 
 const scopes = [
   ...["accounts:read", "transactions:read", "transactions:write", "transactions:approve", "applications:write"],
-  ...["clients:read", "events:read", "webhooks:write"],
+  ...["clients:read", "events:read", "webhooks:write", "reports:read", "reports:write"],
 ];
 
 /** An application and a caller with its token. */
@@ -91,7 +99,7 @@ describe("an answer that shows a secret, repeated under its Idempotency-Key", ()
   const endpoint = { url: "https://receiver.example.com/hooks", event_types: ["client.created"] };
 
   /** The commands that show a secret, each with its body, and what each one needs first. */
-  const commands: Record<string, (caller: TestCaller) => Promise<{ path: string; body: object }>> = {
+  const commands: Record<string, (caller: TestCaller) => Promise<{ path: string; body: object | undefined }>> = {
     create_application: async () => ({ path: "/applications", body: { name: "Made", scopes: ["clients:read"] } }),
     rotate_application_secret: async (caller) => {
       const made = await service.application({}, caller);
@@ -102,7 +110,17 @@ describe("an answer that shows a secret, repeated under its Idempotency-Key", ()
       const { body } = await api.call(caller, "POST", "/webhook_endpoints", { body: endpoint });
       return { path: `/webhook_endpoints/${body.id}/rotate_secret`, body: {} };
     },
+    create_job_links: async (caller) => {
+      const { body } = await api.call(caller, "POST", "/jobs", { body: { type: "clients", parameters: {} } });
+      const manifest = { key: `${caller.tenant_id}/${body.id}/manifest`, sha256: "0".repeat(64) };
+      const ended = { status: "succeeded", completed_at: new Date().toISOString(), wake_at: null, manifest };
+      await changeItem(jobs.key(caller.tenant_id, body.id), { set: ended });
+      return { path: `/jobs/${body.id}/links`, body: undefined };
+    },
   };
+  /** The part of an answer that no other person may see. */
+  const hidden = ({ client_secret, secret, files }: TestAnswer["body"]): string =>
+    client_secret ?? secret ?? files[0].signed_url;
 
   it("is tried for every row that shows one", () => {
     const showing = routes.filter((row) => "secret" in row).map(({ id }) => id);
@@ -113,10 +131,10 @@ describe("an answer that shows a secret, repeated under its Idempotency-Key", ()
     const first = await callerBy(max);
     const { path, body } = await prepare(first);
     const send = (caller: TestCaller) =>
-      api.call(caller, "POST", path, { body, headers: { "Idempotency-Key": `once-${id}` } });
+      api.call(caller, "POST", path, { ...(body && { body }), headers: { "Idempotency-Key": `once-${id}` } });
     const shown = await send(first);
     expect(shown.status).toBeLessThan(300);
-    expect(shown.text).toContain("secret");
+    expect(hidden(shown.body)).toEqual(expect.any(String));
     // The same person again, whichever token they use.
     for (const caller of [first, await signedIn(first)]) {
       const again = await send(caller);
@@ -128,6 +146,6 @@ describe("an answer that shows a secret, repeated under its Idempotency-Key", ()
     expect(joined.operator_ids).toEqual([max.operator?.id, mia.operator?.id]);
     const refused = await send(joined);
     expect([refused.status, refused.body.code]).toEqual([422, "idempotency_key_reused"]);
-    expect(refused.text).not.toContain(String(shown.body.client_secret ?? shown.body.secret));
+    expect(refused.text).not.toContain(hidden(shown.body));
   });
 });

@@ -41,7 +41,7 @@ async function settled() {
 }
 
 const none = {
-  currency: "USD",
+  ...{ currency: "USD", final: false },
   ...{ deposits: "0.00", deposit_count: 0, returned_deposits: "0.00", returned_deposit_count: 0 },
   ...{ withdrawals: "0.00", withdrawal_count: 0, returned_withdrawals: "0.00", returned_withdrawal_count: 0 },
 };
@@ -63,7 +63,7 @@ describe("the report of settled money", () => {
           returned_deposit_count: 1,
         },
         ...{ withdrawals: "129.50", withdrawal_count: 2, returned_withdrawals: "30.00", returned_withdrawal_count: 1 },
-        net: "-119.50",
+        ...{ final: false, net: "-119.50" },
       },
     ]);
     expect((await report(caller, "2030-01-31", "2030-01-31")).body.data).toEqual([

@@ -19,5 +19,5 @@ export async function tellOfBooks({ stack }: Pick<StoryOptions, "stack">): Promi
   await stack.cloud.invoke("brokerage-sandbox-reconcile-books", { action: "start" });
   // A change of the rule stores the days that have begun.
   await api.call("PATCH", "/settings", { body: { day_end: { time: "17:00", zone: "America/New_York" } } });
-  await needed(stack, "reconcile-books QueryDue", "update_settings Query");
+  await needed(stack, "reconcile-books QueryDue", "update-settings Query");
 }

@@ -16,6 +16,7 @@ const parentIds = [
   "ApiRestApiE35FEAFE",
   "ApiRestApiPlan890EB2ED",
   "Audit3D8ADE0A",
+  "Exports25637AFB",
   "FanOutfanoutB47B9E24",
   "FanOutfanoutdeadC7B865E9",
   "Ladderdeliver335E2C85",

@@ -47,17 +47,18 @@ describe("what a first creation that failed leaves", () => {
     const left = resources.filter(({ resource }) => resource.DeletionPolicy === "Retain");
     expect(left.map(({ type }) => type).sort()).toEqual([
       ...["AWS::Cognito::UserPool", "AWS::DynamoDB::GlobalTable", "AWS::DynamoDB::GlobalTable"],
-      ...["AWS::S3::Bucket", "AWS::S3::Bucket"],
+      ...["AWS::S3::Bucket", "AWS::S3::Bucket", "AWS::S3::Bucket"],
     ]);
     for (const { properties } of left) {
       expect(Object.keys(properties).filter((name) => uniqueNames.includes(name))).toEqual([]);
     }
   });
 
-  test("of the sandbox is the bucket of the audit alone", async () => {
+  test("of the sandbox are the buckets of the audit and of exports alone", async () => {
     const { resources } = await keptStage({ stage: "sandbox" });
     const left = resources.filter(({ resource }) => resource.DeletionPolicy?.startsWith("Retain"));
     expect(left.map(({ type, properties }) => [type, properties["BucketName"]])).toEqual([
+      ["AWS::S3::Bucket", undefined],
       ["AWS::S3::Bucket", undefined],
     ]);
   });

@@ -19,7 +19,7 @@ export async function made(collection: string, api: ApiClient): Promise<string> 
   // Enough for the trades of the examples, whatever leverage the account has.
   if (collection === "accounts") return funded(api, "100000.00");
   if (collection === "drift") return foundDrift(api);
-  const creators = routes.filter((row) => row.status === 201 && collectionOf(row.path) === collection);
+  const creators = routes.filter((row) => [201, 202].includes(row.status) && collectionOf(row.path) === collection);
   const creator = creators.find(({ path }) => path === `/${collection}`) ?? creators[0];
   if (creator === undefined) throw new Error(`No row creates one of the ${collection}.`);
   // The name of a source is taken once in a brokerage, and so is the email address of an operator.
@@ -43,10 +43,10 @@ async function funded(api: ApiClient, amount: string): Promise<string> {
 
 /**
  * The id of what a request has made.
- * @throws Error for another answer than 201
+ * @throws Error for another answer than 201 and 202
  */
 export function idIn({ status, body, text }: { status: number; body: Record<string, unknown>; text: string }): string {
-  if (status !== 201) throw new Error(`${status} ${text}`);
+  if (status !== 201 && status !== 202) throw new Error(`${status} ${text}`);
   return String(body["id"]);
 }
 

@@ -117,7 +117,7 @@ function ApprovalsCounter() {
 function DecisionsCounter() {
   const list = useIdentities("decision");
   const since = list.rows[0]?.verification.submitted_at;
-  const note = useClock((now) => (since ? `oldest ${relative(since, now).replace(/ ago$/, "")}` : "nothing waits"));
+  const note = useClock((now) => (since ? `oldest ${relative(since, now).replace(/ ago$/, "")}` : "none waits"));
   const count = countOf(list);
   return (
     <Counter

@@ -226,7 +226,7 @@ const fields = (now: Settings): Field[] => [
     name: "day_end",
     label: "Days end at",
     first: `${now.day_end.time} ${now.day_end.zone}`,
-    help: "Time and zone, as 17:00 America/New_York; 00:00 is the midnight after a day. It counts from the next day on.",
+    help: "Time and zone, as 17:00 America/New_York; 00:00 is the midnight after a day. It counts from tomorrow on.",
   },
   {
     name: "credit_on_withdrawal",

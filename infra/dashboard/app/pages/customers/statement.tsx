@@ -65,7 +65,8 @@ function Sheet({ statement }: { readonly statement: Statement }) {
   const { opening, closing, entries, totals, currency } = figures;
   const contact = [brokerage.registration_number, brokerage.licence, brokerage.contact, brokerage.website];
   return (
-    <article className="sheet" aria-label="Statement">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a sheet that is wider than the page is scrolled by keys
+    <article className="sheet" aria-label="Statement" tabIndex={0}>
       <header>
         <div>
           <strong>{brokerage.name ?? "Statement"}</strong>
