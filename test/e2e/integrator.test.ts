@@ -299,9 +299,9 @@ describe("the Postman collection", () => {
     expect(left.filter((each) => / 1$/.test(each) && reports.includes(each.split(" ")[0] ?? ""))).toEqual([]);
     const asked = new Set(left.map((each) => each.split(" ")[0]));
     const commands = routes.filter(({ method, stages }) => method !== "GET" && stages.includes("sandbox"));
-    // The tour shows what these refuse; that they leave an entry is in test/data: audit/commands.test.ts has the first
-    // two, oauth/reset-credentials.test.ts the last.
-    const refused = ["requeue_command", "retry_delivery", "reset_operator_credentials"];
+    // The tour shows what these refuse; that they leave an entry is in test/data: audit/commands.test.ts has two,
+    // jobs/jobs.test.ts the links, oauth/reset-credentials.test.ts the last.
+    const refused = ["requeue_command", "create_job_links", "retry_delivery", "reset_operator_credentials"];
     expect(commands.map(({ id }) => id).filter((id) => !asked.has(id))).toEqual(refused);
   }, 180_000);
 
