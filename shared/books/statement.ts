@@ -1,7 +1,7 @@
 import { letterheadOf } from "../domain/access/tenant.ts";
 import { clientSummary } from "../domain/accounts/client.ts";
 import { canonicalJson } from "../domain/audit/canonical-json.ts";
-import { figuresOf, type Opening, type Period, periodOf } from "../domain/books/statement.ts";
+import { figuresOf, type Period, periodOf } from "../domain/books/statement.ts";
 import { formatAmount } from "../domain/kernel/money.ts";
 import type { Account } from "../domain/records/account.ts";
 import type { Balance } from "../domain/records/balance.ts";
@@ -15,6 +15,7 @@ import { sha256 } from "../runtime/digest.ts";
 import type { StatementBody } from "../schema/statement.ts";
 import { daysSince } from "../table/book-days.ts";
 import { closings, ledgers, trades } from "../table/entities.ts";
+import { firstSince, moneyAfter, moneyOf } from "../table/money-at.ts";
 import { readPartition } from "../table/partition.ts";
 import { findAll, loadItems, readKeys, ref } from "../table/store.ts";
 import { readItem } from "../table/table.ts";
@@ -84,34 +85,12 @@ async function entriesOf(balance: Balance, { starts_at, ends_at }: Period) {
     const all = await readEntries(tenant, id, 1, seq);
     const before = all.filter(({ created_at }) => created_at < starts_at);
     const inOrder = all.filter(isIn).toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1));
-    return { opening: sumOf(before), entries: inOrder };
+    return { opening: moneyOf(before), entries: inOrder };
   }
-  const [first, end] = await Promise.all([starts_at, ends_at].map((moment) => firstSince(tenant, id, seq, moment)));
-  const [before, ...entries] = await readEntries(tenant, id, (first ?? 1) - 1, (end ?? 1) - 1);
-  if (before === undefined) return { opening: sumOf([]), entries };
-  if (isIn(before)) return { opening: sumOf([]), entries: [before, ...entries] };
-  return {
-    opening: { balance_minor: before.balance_after_minor, credit_minor: before.credit_after_minor ?? 0n },
-    entries,
-  };
-}
-
-function sumOf(entries: readonly Ledger[]): Opening {
-  const total = (moves: Ledger["moves"]) =>
-    entries.filter((entry) => entry.moves === moves).reduce((sum, { amount_minor }) => sum + amount_minor, 0n);
-  return { balance_minor: total(undefined), credit_minor: total("credit") };
-}
-
-/** The number of the first entry from a moment on, among so many; the next number where there is none. */
-async function firstSince(tenant: string, id: string, last: number, moment: string): Promise<number> {
-  let [low, high] = [1, last + 1];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const [entry] = await findAll(ledgers, [{ pk: ledgers.partition(tenant, id), sk: ledgers.sortOf(middle) }]);
-    if (entry === undefined || entry.created_at >= moment) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  const [first = 1, end = 1] = await Promise.all([starts_at, ends_at].map((moment) => firstSince(balance, moment)));
+  const found = await readEntries(tenant, id, first - 1, end - 1);
+  const entries = found.filter(isIn);
+  return { opening: moneyAfter(found.length > entries.length ? found[0] : undefined), entries };
 }
 
 /** Entries by their numbers, both included. */

@@ -20,22 +20,17 @@ export const ledgerExport: ExportType = {
   read: (job, position) => readAccounts(job, position, (id, inside) => entriesOf(job, id, inside)),
 };
 
-/** Some entries of an account after a number, with the credit that it left: `12|500`. */
-async function entriesOf(job: Job, id: string, inside = "0|0"): Promise<AccountPart> {
-  const [after = "0", credit = "0"] = inside.split("|");
+/** Some entries of an account after a number. */
+async function entriesOf(job: Job, id: string, inside = "0"): Promise<AccountPart> {
   const [from, to] = [parameterOf(job, "from"), parameterOf(job, "to")].map((each) => Date.parse(each ?? ""));
-  const query = { from: ledgers.sortOf(Number(after) + 1), page_size: limits.jobs.rows_per_read };
+  const query = { from: ledgers.sortOf(Number(inside) + 1), page_size: limits.jobs.rows_per_read };
   const { items, next } = await readPage(ledgers.partition(job.tenant_id, id), query);
-  let credit_minor = BigInt(credit);
-  let last = after;
-  const rows: object[] = [];
-  for (const item of items) {
-    const entry = readItem<Ledger>(item);
-    if (entry.moves === "credit") credit_minor += entry.amount_minor;
-    last = String(entry.balance_version);
-    const at = Date.parse(entry.created_at);
-    if (at < (from || 0) || at >= (to ?? 0)) continue;
-    rows.push({ ...ledgerBody(entry), credit_after: formatAmount(credit_minor, entry.currency) });
-  }
-  return { rows, inside: next && `${last}|${credit_minor}` };
+  const entries = items.map((item) => readItem<Ledger>(item));
+  const rows = entries
+    .filter(({ created_at }) => Date.parse(created_at) >= (from || 0) && Date.parse(created_at) < (to ?? 0))
+    .map((entry) => {
+      const credit_after = formatAmount(entry.credit_after_minor ?? 0n, entry.currency);
+      return { ...ledgerBody(entry), credit_after };
+    });
+  return { rows, inside: next && String(entries.at(-1)?.balance_version) };
 }

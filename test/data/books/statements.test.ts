@@ -2,6 +2,7 @@ import { BatchWriteItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamo
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { canonicalJson } from "../../../shared/domain/audit/canonical-json.ts";
+import { formatAmount } from "../../../shared/domain/kernel/money.ts";
 import type { Ledger } from "../../../shared/domain/records/ledger.ts";
 import { sha256 } from "../../../shared/runtime/digest.ts";
 import type { StatementBody } from "../../../shared/schema/statement.ts";
@@ -17,6 +18,8 @@ const api = await startApi();
 afterAll(api.stop);
 afterEach(() => void vi.useRealTimers());
 const { handler } = await import("../../../functions/reports/reconcile.ts");
+const { moneyAt } = await import("../../../shared/table/money-at.ts");
+const { loadItems, ref } = await import("../../../shared/table/store.ts");
 const { publishWaiting } = await import("../../support/emulator/publishing.ts");
 
 const setClock = (moment: number | string) => vi.useFakeTimers({ toFake: ["Date"], now: new Date(moment) });
@@ -46,6 +49,14 @@ async function statement(caller: TestCaller, id: string, from: string, to: strin
   }
   expect([figures.closing.balance, figures.closing.credit].map(cents)).toEqual([balance, credit]);
   return body;
+}
+
+/** The money of an account at an instant, as an export of balances has it. */
+async function moneyOf(tenant: string, id: string, at: string): Promise<{ balance: string; credit: string }> {
+  const { balance } = await loadItems(tenant, { balance: ref.balance(id) });
+  if (balance === undefined) throw new Error(`${id} has no balance.`);
+  const { balance_minor, credit_minor } = await moneyAt(balance, at);
+  return { balance: formatAmount(balance_minor, "USD"), credit: formatAmount(credit_minor, "USD") };
 }
 
 /** Money of many days on an account, and the days that it moved on. */
@@ -96,6 +107,7 @@ describe("a statement", () => {
       ];
       expect([...one.figures.entries, ...other.figures.entries]).toEqual(whole.figures.entries);
       expect(other.figures).toMatchObject({ opening: one.figures.closing, starts_at: one.figures.ends_at });
+      expect(await moneyOf(own.tenant, account.id, one.figures.ends_at)).toEqual(one.figures.closing);
     }
     await api.call(own.caller, "PATCH", "/settings", {
       body: {
