@@ -4,6 +4,7 @@ import type { Schemas } from "../../api/types.ts";
 import { EditDialog } from "../../parts/edit-dialog.tsx";
 import { type Field, wordsOf } from "../../parts/form-dialog.tsx";
 import { inWords } from "../../parts/format.ts";
+import { Select } from "../../parts/select.tsx";
 import { useCaller } from "../../session/caller.ts";
 import type { Rule } from "../money/approval-rule.ts";
 import { roleScopes, roleWords } from "./scopes.ts";
@@ -146,8 +147,8 @@ function RuleRow({ number, row, currencies, onChange, onRemove }: RuleRowProps) 
     <fieldset className="rule">
       <legend className="group-label">Rule {number}</legend>
       <div className="rule-parts">
-        <RuleChoice label="Kind" value={row.kind} values={kinds} onChange={(kind) => onChange({ ...row, kind })} />
-        <RuleChoice
+        <Select label="Kind" value={row.kind} values={kinds} onChange={(kind) => onChange({ ...row, kind })} />
+        <Select
           label="Approvers"
           value={row.approvers}
           values={approverCounts}
@@ -174,33 +175,11 @@ function RuleRow({ number, row, currencies, onChange, onRemove }: RuleRowProps) 
             onChange={({ currentTarget }) => tick(role, currentTarget.checked)}
           />
         ))}
-        <span className="dim">{row.roles.length === 0 && "Whoever may approve"}</span>
+        <span className="dim">{row.roles.length === 0 && "Any of these roles"}</span>
         <Button variant="default" size="compact-sm" onClick={onRemove}>
           Remove
         </Button>
       </div>
     </fieldset>
-  );
-}
-
-interface RuleChoiceProps {
-  readonly label: string;
-  readonly value: string;
-  readonly values: readonly string[];
-  readonly onChange: (value: string) => void;
-}
-
-function RuleChoice({ label, value, values, onChange }: RuleChoiceProps) {
-  return (
-    <label>
-      <span className="group-label">{label}</span>
-      <select className="select" value={value} onChange={({ target }) => onChange(target.value)}>
-        {values.map((one) => (
-          <option key={one} value={one}>
-            {inWords(one)}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }

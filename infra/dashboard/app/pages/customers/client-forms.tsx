@@ -257,7 +257,9 @@ export function AddNote({ client, onClose }: ClientFormProps) {
   return (
     <FormDialog
       title={`Note on ${nameOf(client)}`}
-      fields={[{ name: "note", label: "Note", kind: "area", help: "For your team; nobody can change it." }]}
+      fields={[
+        { name: "note", label: "Note", kind: "area", help: "Only your staff can read it. It cannot be changed later." },
+      ]}
       submit="Add note"
       run={(entered, key) => {
         const body = { note: textOf(entered, "note") ?? "" };

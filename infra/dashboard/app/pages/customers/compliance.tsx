@@ -7,6 +7,7 @@ import { dateOf, inWords } from "../../parts/format.ts";
 import { useKeys } from "../../parts/keys.ts";
 import { Rows, Split } from "../../parts/list.tsx";
 import { KeysLine, OpenedHead, PageHead, Pairs, Panel } from "../../parts/page.tsx";
+import { useQueue } from "../../parts/queue.ts";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Age, Go, Id, Waiting } from "../../parts/values.tsx";
@@ -60,14 +61,7 @@ export function CompliancePage() {
   const kind: IdentityQueue = search["kind"] === "renewal" ? "renewal" : "decision";
   const lists = { decision: useIdentities("decision"), renewal: useIdentities("renewal") };
   const { rows } = lists[kind];
-  const at = rows.findIndex(({ id }) => id === search["open"]);
-  const opened = rows[at];
-  const go = (step: 1 | -1) => {
-    const next = rows[at === -1 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))];
-    if (next !== undefined) change({ open: next.id }, true);
-  };
-  const close = () => change({ open: undefined });
-  useKeys({ j: () => go(1), k: () => go(-1), Escape: close });
+  const { opened, at, close } = useQueue(rows);
   return (
     <div className="full">
       <PageHead

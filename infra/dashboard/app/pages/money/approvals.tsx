@@ -11,6 +11,7 @@ import { grouped, inWords, isNegative, less, shortId } from "../../parts/format.
 import { useKeys } from "../../parts/keys.ts";
 import { Rows, Split } from "../../parts/list.tsx";
 import { KeysLine, OpenedHead, PageHead, Panel } from "../../parts/page.tsx";
+import { useQueue } from "../../parts/queue.ts";
 import { CommandError } from "../../parts/states-of-page.tsx";
 import { Mark, Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
@@ -60,17 +61,10 @@ const needed = (row: Waiting) => given(row) + row.approvals_missing;
 
 /** Transactions that wait for the person's approval, oldest first; keys alone suffice: j, k, a, Enter, r. */
 export function ApprovalsPage() {
-  const [search, change] = useAddress();
+  const [search] = useAddress();
   const list = useApprovals(queryOf(filters, search));
   const { rows } = list;
-  const at = rows.findIndex(({ id }) => id === search["open"]);
-  const opened = rows[at];
-  const go = (step: 1 | -1) => {
-    const next = rows[at === -1 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))];
-    if (next !== undefined) change({ open: next.id }, true);
-  };
-  const close = () => change({ open: undefined });
-  useKeys({ j: () => go(1), k: () => go(-1), Escape: close });
+  const { opened, at, close } = useQueue(rows);
   const count = countOf(list);
   return (
     <div className="full">

@@ -4,6 +4,7 @@ import type { Schemas } from "../../api/types.ts";
 import type { Search } from "../../parts/address.ts";
 import { type Entered, type Field, FormDialog, textOf } from "../../parts/form-dialog.tsx";
 import { inWords } from "../../parts/format.ts";
+import { Select } from "../../parts/select.tsx";
 import { type ExportName, exportShapes, exportTypes, isExport } from "./export-shapes.ts";
 
 /** The day after a day, both as `2026-11-29`. */
@@ -60,18 +61,7 @@ export function NewExport({ type: asked, filters, onDone, onClose }: NewExportPr
       fields={fieldsOf(type, type === asked ? filters : {})}
       submit={`Export ${inWords(type).toLowerCase()}`}
       foot="It begins within two minutes and goes on without this page."
-      intro={
-        <label className="field">
-          Rows
-          <select className="select" value={type} onChange={({ target }) => setType(target.value as ExportName)}>
-            {exportTypes.map((each) => (
-              <option key={each} value={each}>
-                {inWords(each)}
-              </option>
-            ))}
-          </select>
-        </label>
-      }
+      intro={<Select label="Rows" value={type} values={exportTypes} onChange={setType} />}
       run={(entered, key) => command("POST", "/jobs", { key, body: { type, parameters: parametersOf(type, entered) } })}
       onDone={onDone}
       onClose={onClose}
