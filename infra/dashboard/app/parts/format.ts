@@ -41,6 +41,11 @@ function units(text: string, decimals: number): bigint {
   return text.startsWith("-") ? -value : value;
 }
 
+/** The day of now in UTC, `2026-11-29`. */
+export function today(): string {
+  return new Date().toISOString().slice(0, 10);
+}
+
 /** Prefix and last six characters: identifiers of one moment have their beginning in common. */
 export function shortId(id: string): string {
   const [prefix = "", rest = ""] = id.split("_");

@@ -7,7 +7,7 @@ import { useAddress } from "./address.ts";
 import { Contained } from "./contained.tsx";
 import { csvOf } from "./csv.ts";
 import { type Filter, Filters, queryOf } from "./filters.tsx";
-import { timeOf } from "./format.ts";
+import { timeOf, today } from "./format.ts";
 import { moveInRows, useKeys } from "./keys.ts";
 import { saveFile } from "./save-file.ts";
 import { Empty, type EmptyText, Failed } from "./states-of-page.tsx";
@@ -92,7 +92,7 @@ function NotYet({ onGoOn }: { readonly onGoOn: () => void }) {
 
 /** Saves the rows that are shown. */
 function download(caption: string, rows: readonly unknown[]): void {
-  const name = `${caption.toLowerCase().replaceAll(" ", "-")}-${new Date().toISOString().slice(0, 10)}.csv`;
+  const name = `${caption.toLowerCase().replaceAll(" ", "-")}-${today()}.csv`;
   saveFile(name, "text/csv", csvOf(rows));
 }
 

@@ -1,10 +1,11 @@
 import { Button } from "@mantine/core";
+import { daysAfter } from "../../../../../shared/calendar.ts";
 import { useResource } from "../../api/data.ts";
 import type { Answer } from "../../api/types.ts";
 import { useAddress } from "../../parts/address.ts";
 import { csvOf } from "../../parts/csv.ts";
 import { Filters } from "../../parts/filters.tsx";
-import { grouped, sum } from "../../parts/format.ts";
+import { grouped, sum, today } from "../../parts/format.ts";
 import { Facts, PageHead, Panel } from "../../parts/page.tsx";
 import { saveFile } from "../../parts/save-file.ts";
 import { Failed } from "../../parts/states-of-page.tsx";
@@ -25,7 +26,6 @@ interface Total {
   readonly cost_usd: string;
 }
 
-const dayMs = 86_400_000;
 const longest = 31;
 const filters = [{ name: "days", label: "Days", values: ["1", "7"], none: String(longest), verbatim: true }] as const;
 
@@ -33,8 +33,8 @@ const filters = [{ name: "days", label: "Days", values: ["1", "7"], none: String
 export function UsagePage() {
   const [search] = useAddress();
   const days = Math.min(longest, Number(search["days"] ?? longest) || longest);
-  const to = new Date().toISOString().slice(0, 10);
-  const from = new Date(Date.parse(to) - (days - 1) * dayMs).toISOString().slice(0, 10);
+  const to = today();
+  const from = daysAfter(to, 1 - days);
   const { data, error, refetch } = useResource("/usage", { query: { from, to } });
   if (error && data === undefined) return <Failed error={error} again={() => void refetch()} />;
   return (
@@ -157,6 +157,8 @@ function Totals({ caption, head, rows }: { readonly caption: string; readonly he
   ];
   return <Table caption={caption} rows={rows} columns={columns} idOf={({ name }) => name} dense />;
 }
+
+const dayMs = 86_400_000;
 
 interface BarsProps {
   readonly days: readonly Total[];

@@ -3,7 +3,7 @@ import type { Schemas } from "../../api/types.ts";
 import { ConfirmDialog } from "../../parts/dialogs.tsx";
 import { EditDialog } from "../../parts/edit-dialog.tsx";
 import { type Entered, type Field, FormDialog, textOf, wordsOf } from "../../parts/form-dialog.tsx";
-import { dateOf } from "../../parts/format.ts";
+import { dateOf, today } from "../../parts/format.ts";
 import { nameOf } from "./client-name.ts";
 
 type Client = Schemas["BrokerageClient"];
@@ -119,7 +119,7 @@ const verifyFields = (now: Client): readonly Field[] => [
     kind: "date",
     optional: true,
     // The time of it makes a verification of a client who is verified a new one.
-    ...(now.verification_status === "verified" && { first: new Date().toISOString().slice(0, 10) }),
+    ...(now.verification_status === "verified" && { first: today() }),
     help: "At 00:00 UTC of this day. Empty: now, where it is the first one.",
   },
   {

@@ -1,10 +1,11 @@
 import { Button } from "@mantine/core";
+import { daysAfter } from "../../../../../shared/calendar.ts";
 import { readCsv } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import type { Schemas } from "../../api/types.ts";
 import { useAddress, useId } from "../../parts/address.ts";
 import { Filters } from "../../parts/filters.tsx";
-import { inWords } from "../../parts/format.ts";
+import { inWords, today } from "../../parts/format.ts";
 import { Crumb, PageHead } from "../../parts/page.tsx";
 import { SaveCsv } from "../../parts/save-csv.tsx";
 import { Failed } from "../../parts/states-of-page.tsx";
@@ -12,8 +13,6 @@ import { Id, Money } from "../../parts/values.tsx";
 
 type Statement = Schemas["Statement"];
 
-const dayMs = 86_400_000;
-const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const filters = [
   { name: "from", label: "From", day: true },
   { name: "to", label: "To", day: true },
@@ -23,9 +22,8 @@ const filters = [
 export function StatementPage() {
   const id = useId();
   const [search] = useAddress();
-  const now = Date.now();
-  const from = search["from"] ?? dayText(now - 30 * dayMs);
-  const to = search["to"] ?? dayText(now - dayMs);
+  const from = search["from"] ?? daysAfter(today(), -30);
+  const to = search["to"] ?? daysAfter(today(), -1);
   const params = { path: { id }, query: { from, to } };
   const { data, error, refetch } = useResource("/accounts/{id}/statement", params);
   return (

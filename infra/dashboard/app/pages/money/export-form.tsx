@@ -1,16 +1,12 @@
 import { useState } from "react";
+import { daysAfter } from "../../../../../shared/calendar.ts";
 import { command } from "../../api/client.ts";
 import type { Schemas } from "../../api/types.ts";
 import type { Search } from "../../parts/address.ts";
 import { type Entered, type Field, FormDialog, textOf } from "../../parts/form-dialog.tsx";
-import { inWords } from "../../parts/format.ts";
+import { inWords, today } from "../../parts/format.ts";
 import { Select } from "../../parts/select.tsx";
 import { type ExportName, exportShapes, exportTypes, isExport } from "./export-shapes.ts";
-
-/** The day after a day, both as `2026-11-29`. */
-function dayAfter(day: string): string {
-  return new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
-}
 
 /** Parameters of a job from what was entered: a last day ends at the midnight after it, UTC. */
 function parametersOf(type: ExportName, entered: Entered): Record<string, unknown> {
@@ -18,7 +14,7 @@ function parametersOf(type: ExportName, entered: Entered): Record<string, unknow
   const [first, last] = [textOf(entered, "first_day"), textOf(entered, "last_day")];
   return {
     ...(first && from && { [from]: `${first}T00:00:00Z` }),
-    ...(last && to && { [to]: `${dayAfter(last)}T00:00:00Z` }),
+    ...(last && to && { [to]: `${daysAfter(last, 1)}T00:00:00Z` }),
     ...Object.fromEntries(filters.flatMap((name) => (textOf(entered, name) ? [[name, textOf(entered, name)]] : []))),
     ...(type !== "events" && { format: textOf(entered, "format") ?? "csv" }),
     ...(names && entered["include_names"] === "yes" && { include_names: true }),
@@ -27,7 +23,7 @@ function parametersOf(type: ExportName, entered: Entered): Record<string, unknow
 
 function fieldsOf(type: ExportName, search: Search): Field[] {
   const { days: [from, to] = [], filters, names } = exportShapes[type];
-  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+  const yesterday = daysAfter(today(), -1);
   const needed = to === "to" || to === "at";
   const lastDay = to === "at" ? "At the end of day (UTC)" : "To day (UTC)";
   const day = (name: string, label: string, more: Partial<Field>): Field => ({ name, label, kind: "date", ...more });

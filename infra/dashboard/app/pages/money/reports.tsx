@@ -1,9 +1,10 @@
+import { daysAfter } from "../../../../../shared/calendar.ts";
 import { readCsv } from "../../api/client.ts";
 import { useResource } from "../../api/data.ts";
 import type { Answer } from "../../api/types.ts";
 import { useAddress } from "../../parts/address.ts";
 import { Filters } from "../../parts/filters.tsx";
-import { dateOf, isZero } from "../../parts/format.ts";
+import { dateOf, isZero, today } from "../../parts/format.ts";
 import { PageHead } from "../../parts/page.tsx";
 import { SaveCsv } from "../../parts/save-csv.tsx";
 import { Failed } from "../../parts/states-of-page.tsx";
@@ -15,9 +16,7 @@ type Closing = Answer<"/reports/closing_balances">["data"][number];
 type Income = Answer<"/reports/income">["data"][number];
 type MoneyOfDay = Answer<"/reports/money">["data"][number];
 
-const dayMs = 86_400_000;
 const longest = 92;
-const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const filters = [
   { name: "report", label: "Report", values: ["income", "money_by_day"], none: "closing balances" },
   { name: "from", label: "From", day: true },
@@ -29,8 +28,8 @@ const filters = [
 export function ReportsPage() {
   const [search] = useAddress();
   // The running day may have a later label than that of UTC.
-  const to = search["to"] ?? dayText(Date.now() + dayMs);
-  const from = search["from"] ?? dayText(Date.parse(to) - (longest - 1) * dayMs);
+  const to = search["to"] ?? daysAfter(today(), 1);
+  const from = search["from"] ?? daysAfter(to, 1 - longest);
   const query = { from, to, account_type: search["account_type"] === "demo" ? "demo" : "live" };
   if (search["report"] === "income") return <IncomeReport query={query} />;
   return search["report"] === "money_by_day" ? <MoneyReport query={query} /> : <ClosingReport query={query} />;

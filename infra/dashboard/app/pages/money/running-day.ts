@@ -1,3 +1,4 @@
+import { daysAfter } from "../../../../../shared/calendar.ts";
 import type { Schemas } from "../../api/types.ts";
 
 /** When the days of the brokerage end, as its settings have it. */
@@ -20,7 +21,7 @@ function clockOf(zone: string, nowMs: number): readonly [date: string, time: str
 export function runningDay({ time, zone }: DayEnd, nowMs: number): string {
   const [date, now] = clockOf(zone, nowMs);
   if (time === "00:00" || now < time) return date;
-  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+  return daysAfter(date, 1);
 }
 
 /** When the running day began, in words: `17:00 America/New_York`. */
