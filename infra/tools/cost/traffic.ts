@@ -33,8 +33,8 @@ export const traffic = {
   /** A row of an export, and one with its account number and client name (ADR 0094): read units, processor ms. */
   exported_row: { read_units: 0.56, processor_ms: 0.15 },
   named_row: { read_units: 1.56, processor_ms: 0.2 },
-  /** An account in an export of balances: its items, and half of the ledgers read back. */
-  exported_balance: { read_units: 2.5, processor_ms: 0.3 },
+  /** An account in an export of balances: its items, and for half of them five reads that find the instant. */
+  exported_balance: { read_units: 4.5, processor_ms: 0.3 },
   /** Lambda asks an idle queue with five connections, each of which waits 20 s (AWS docs: Lambda with SQS). */
   polls_per_minute: 15,
   /** Hours of a month in the price lists of AWS. */
